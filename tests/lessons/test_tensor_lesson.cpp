@@ -1,16 +1,16 @@
 // Lesson 07 as a learner runs it: a model that several ranks share trains as one process does.
 #include <cmath>
-#include <regex>
 
 #include "fields/safetensors.h"
 #include "formula/tensor_parallel.h"
 #include "lessons/rank_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/matches.h"
 #include "support/pairs.h"
 #include "support/tolerance_values.h"
 
-using namespace isobar;
+namespace isobar::test_tensor_lesson {
 
 namespace fs = std::filesystem;
 
@@ -67,7 +67,8 @@ void check_refused(const std::vector<Bad>& all) {
     const ProcessResult result = run_ranks(bad.ranks, run, bad.sets, {}, kLesson);
     INFO(result.out << result.err);
     CHECK(result.code == 2);
-    std::string flat = std::regex_replace(result.err, std::regex("\\s+"), " ");
+    std::string flat;
+    for (const auto& word : matches_of(result.err, "\\S+")) flat += (flat.empty() ? "" : " ") + word.front();
     CHECK_THAT(flat, says(bad.says_this));
     CHECK_FALSE(fs::exists(run));
   }
@@ -184,9 +185,9 @@ TEST_CASE(
   CHECK_FALSE(fs::exists(refused));
   CHECK_THAT(result.err,
              says("run.memory_cap") && says("activations") && says("these fit") && says("--ranks"));
-  std::smatch mesh;
-  REQUIRE(std::regex_search(result.err, mesh, std::regex("--ranks (\\d+) --set\\s+mesh\\.tp=(\\d+)")));
-  const int ranks = std::stoi(mesh[1]), tp = std::stoi(mesh[2]);
+  const auto meshes = matches_of(result.err, "--ranks (\\d+) --set\\s+mesh\\.tp=(\\d+)");
+  REQUIRE_FALSE(meshes.empty());
+  const int ranks = std::stoi(meshes[0][1]), tp = std::stoi(meshes[0][2]);
   REQUIRE(ranks <= 4);
   CHECK(run_mesh(ranks, tp, folder / "fits", with(large, {cap})).code == 0);
 }
@@ -273,7 +274,7 @@ TEST_CASE("a mistake in split layers shows as weights of one model that drift ap
 
 TEST_CASE("a rank of a model that is killed, or stops, ends all of them with its name") {
   const TempFolder folder;
-  for (const Choices& c :
+  for (const Picks& c :
        cases_of({"kill_rank backward", "kill_rank checkpoint", "stop_rank forward"},
                 products({{"kill_rank", "stop_rank"}, {"forward", "backward", "checkpoint"}}))) {
     INFO(c[0] << " in " << c[1]);
@@ -289,3 +290,5 @@ TEST_CASE("a rank of a model that is killed, or stops, ends all of them with its
     CHECK(no_process_left(run));
   }
 }
+
+}  // namespace isobar::test_tensor_lesson

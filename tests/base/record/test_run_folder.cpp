@@ -6,7 +6,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <regex>
 #include <thread>
 
 #include "core/files.h"
@@ -15,6 +14,7 @@
 #include "record/run_owner.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/matches.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -60,7 +60,7 @@ TEST_CASE("run folders are named by lesson and time, and two at once take two na
   const RunFolder one = make_run_folder(folder / "runs", "01_baseline");
   const RunFolder two = make_run_folder(folder / "runs", "01_baseline");
   CHECK(one.path != two.path);
-  CHECK(std::regex_match(one.path.filename().string(), std::regex("01_baseline-\\d{8}-\\d{6}-[0-9a-f]{4}")));
+  CHECK(matches_of(one.path.filename().string(), "^01_baseline-\\d{8}-\\d{6}-[0-9a-f]{4}$").size() == 1);
   CHECK(one.stream_file(3).filename() == "rank-0003.jsonl");
 }
 

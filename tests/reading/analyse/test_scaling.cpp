@@ -1,13 +1,13 @@
 // Scaling from the streams of runs: efficiency by both laws, gaps, repeats, cost, time to a loss.
-#include <regex>
 
 #include "analyse/scaling.h"
 #include "analyse/wrapped.h"
 #include "support/catch.h"
+#include "support/count_of.h"
 #include "support/made_ranks.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_scaling {
 
 namespace {
 
@@ -63,12 +63,6 @@ std::string joined(const std::vector<std::string>& lines) {
   return out;
 }
 
-/// How often `part` stands in the text.
-std::ptrdiff_t count(const std::string& text, const std::string& part) {
-  const std::regex pattern(part);
-  return std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator());
-}
-
 }  // namespace
 
 TEST_CASE("six recorded runs give the efficiency of both laws to three digits") {
@@ -116,7 +110,7 @@ TEST_CASE("a point without a run is a gap, and so is what rests on it") {
   const std::string notes = joined(scaling.notes);
   CHECK_THAT(notes, says("real, 2 ranks: a gap: out of memory") &&
                         says("synthetic: 1 rank has no value, so that nothing has an efficiency"));
-  CHECK(count(notes, "synthetic: 1 rank") == 1);
+  CHECK(count_of(notes, "synthetic: 1 rank") == 1);
   CHECK_FALSE(step_parts(scaling, 4));
   CHECK(judge_scaling(ScalingLaw::weak, {}).points.empty());
   ScalingPoint brief = point_of({.ranks = 2});
@@ -230,3 +224,5 @@ TEST_CASE("sentences are broken at spaces") {
   CHECK(wrapped("unbreakable x", 4) == std::vector<std::string>{"unbreakable", "x"});
   CHECK(wrapped("", 4).empty());
 }
+
+}  // namespace isobar::test_scaling

@@ -1,5 +1,4 @@
 // The pictures of commands: the curve of a run, the two panels of a scaling.
-#include <regex>
 
 #include "core/files.h"
 #include "draw/curve_picture.h"
@@ -10,6 +9,7 @@
 #include "support/catch.h"
 #include "support/count_of.h"
 #include "support/errors.h"
+#include "support/matches.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -48,13 +48,10 @@ ScalingPoint point_of(std::int64_t ranks, double step_us, ScalingLine line = Sca
 }
 
 /// How often `part` stands in the text.
-std::ptrdiff_t count(const std::string& text, const std::string& part) {
-  const std::regex pattern(part);
-  return std::distance(std::sregex_iterator(text.begin(), text.end(), pattern), std::sregex_iterator());
-}
+std::size_t count(const std::string& text, const std::string& part) { return matches_of(text, part).size(); }
 
 /// Lines of a colour that join values: bars and crosses have other widths.
-std::ptrdiff_t joined(const std::string& svg, const std::string& colour) {
+std::size_t joined(const std::string& svg, const std::string& colour) {
   return count(svg, "<polyline[^>]*" + colour + "\" stroke-width=\"1.8\"");
 }
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <regex>
 #include <set>
 
 #include "analyse/run_case.h"
@@ -12,6 +11,7 @@
 #include "page/report_page.h"
 #include "support/catch.h"
 #include "support/made_runs.h"
+#include "support/matches.h"
 #include "support/says.h"
 
 using namespace isobar;
@@ -56,15 +56,11 @@ void check_page(const std::string& page) {
   CHECK(page.rfind("<!DOCTYPE html>", 0) == 0);
   CHECK(unbalanced(page).empty());
   CHECK(page.find("<script") == std::string::npos);
-  const std::regex outside(R"((?:src|href)="(?!#|data:image/png;base64,)|url\((?!#))");
-  CHECK_FALSE(std::regex_search(page, outside));
+  CHECK(matches_of(page, R"((?:src|href)="(?!#|data:image/png;base64,)|url\((?!#))").empty());
   std::set<std::string> ids;
-  const std::regex id("[ ]id=\"([^\"]*)\"");
-  for (std::sregex_iterator at(page.begin(), page.end(), id), end; at != end; ++at)
-    CHECK(ids.insert((*at)[1]).second);
-  const std::regex used(R"(url\(#([^)]*)\)|href="#([^"]*)\")");
-  for (std::sregex_iterator at(page.begin(), page.end(), used), end; at != end; ++at)
-    CHECK(ids.count((*at)[1].length() > 0 ? (*at)[1] : (*at)[2]) == 1);
+  for (const auto& id : matches_of(page, "[ ]id=\"([^\"]*)\"")) CHECK(ids.insert(id[1]).second);
+  for (const auto& used : matches_of(page, R"(url\(#([^)]*)\)|href="#([^"]*)\")"))
+    CHECK(ids.count(used[1].empty() ? used[2] : used[1]) == 1);
 }
 
 }  // namespace
