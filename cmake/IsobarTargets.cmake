@@ -95,7 +95,8 @@ endfunction()
 # three of them a processor, since most wait at times): 1 waits most of its time (the default), 2 computes, 4 are several processes that do.
 # COST: seconds, so that long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with
 # [.nightly] are a test NAME_nightly. NIGHT: all of them are the night's, which builds the program. PRODUCTS: NAME_products takes all combinations
-# of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where.
+# of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where. Its files are compiled five at a time:
+# one whose names are those of another has a namespace of its own.
 function(isobar_test name)
   cmake_parse_arguments(arg "QUICK;FULL;NIGHT;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
@@ -103,6 +104,7 @@ function(isobar_test name)
   target_include_directories(test_${name} PRIVATE ${ISOBAR_TEST_INCLUDES})
   set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)  # names for what hangs
   isobar_own(test_${name})
+  isobar_unity(test_${name} EACH 5)
   target_compile_options(test_${name} PRIVATE ${ISOBAR_TEST_OPTIONS})
   if(arg_TENSORS)
     isobar_precompiled(tensor_test test_${name})

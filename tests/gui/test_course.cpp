@@ -8,7 +8,8 @@
 #include "gui/made_questions.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_course {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -374,3 +375,5 @@ TEST_CASE("A mistake in a questions.toml is named with its place, and the page i
   CHECK(window.app().course()->problems.at("01_baseline").find("questions.toml:") != std::string::npos);
   CHECK(window.has("I have read it"));
 }
+
+}  // namespace isobar::test_course

@@ -3,7 +3,7 @@
 #include "gui/made_course.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_every_question {
 
 namespace {
 
@@ -90,3 +90,5 @@ TEST_CASE("Every question: a learner without runs", "[.full]") {
   Player(false).play_all([](const Question& question, const Truth&) { return any_answer(question); },
                          Outcome::cannot_answer);
 }
+
+}  // namespace isobar::test_every_question

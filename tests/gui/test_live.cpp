@@ -8,7 +8,8 @@
 #include "support/set_clock.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_live {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -108,3 +109,5 @@ TEST_CASE("When nothing happens no frame is called for") {
   window.frames(2);
   CHECK_FALSE(window.app().is_moving());
 }
+
+}  // namespace isobar::test_live

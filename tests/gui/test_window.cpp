@@ -11,7 +11,8 @@
 #include "record/run_folder.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_window {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -296,3 +297,5 @@ TEST_CASE("A lesson with a predecessor shows the difference of their pages") {
   if (!fs::exists("/dev/nvidiactl")) CHECK(card->cannot_run.find("NVIDIA") != std::string::npos);
   CHECK(window.has("I have read it"));  // the page is there too
 }
+
+}  // namespace isobar::test_window

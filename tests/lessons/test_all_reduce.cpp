@@ -10,7 +10,8 @@
 #include "support/catch.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_all_reduce {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -220,3 +221,5 @@ TEST_CASE("one rank alone sums at once") {
   CHECK(result.code == 0);
   CHECK(sum(by_rank(folder / "run", 1, 0, "comm_calls")) == 0);
 }
+
+}  // namespace isobar::test_all_reduce

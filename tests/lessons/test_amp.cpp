@@ -11,7 +11,7 @@
 #include "support/errors.h"
 #include "support/tolerance_values.h"
 
-using namespace isobar;
+namespace isobar::test_amp {
 
 namespace {
 
@@ -287,3 +287,5 @@ TEST_CASE("what lesson 04 cannot do is refused in words") {
   CHECK(show(folder / "bare", {"--gradients"}).code == 2);
   CHECK(show(folder / "bare", {"--gradients", "--timeline"}).code == 2);
 }
+
+}  // namespace isobar::test_amp

@@ -8,7 +8,8 @@
 #include "support/says.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_buckets {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -126,3 +127,5 @@ TEST_CASE("what means nothing here is refused") {
   CHECK_THAT(late.err, says("comm.sync=buckets"));
   CHECK_FALSE(fs::exists(folder / "run"));
 }
+
+}  // namespace isobar::test_buckets

@@ -9,7 +9,7 @@
 #include "support/errors.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_damaged_data {
 
 namespace fs = std::filesystem;
 
@@ -131,3 +131,5 @@ TEST_CASE("a run folder that is moved or removed under a training is not its use
   CHECK(measured.code == 1);
   CHECK_THAT(measured.err, says("the run folder was moved or removed while it was written to"));
 }
+
+}  // namespace isobar::test_damaged_data

@@ -8,7 +8,8 @@
 #include "support/rank_scenarios.h"
 #include "support/tolerance_values.h"
 
-using namespace isobar;
+namespace isobar::test_ddp {
+
 using namespace isobar::testing;
 
 namespace {
@@ -176,3 +177,5 @@ TEST_CASE("gradients that overflow on one rank make all ranks skip the same step
     CHECK(std::isfinite(of_steps(folder / "run", rank, "loss").back()));
   }
 }
+
+}  // namespace isobar::test_ddp

@@ -8,7 +8,7 @@
 #include "support/errors.h"
 #include "support/tolerance_values.h"
 
-using namespace isobar;
+namespace isobar::test_fusion {
 
 namespace {
 
@@ -159,3 +159,5 @@ TEST_CASE("values that are not finite are told by place, and never reach the wei
     }
   }
 }
+
+}  // namespace isobar::test_fusion

@@ -5,7 +5,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 
-using namespace isobar;
+namespace isobar::test_ladder {
 
 namespace {
 
@@ -126,3 +126,5 @@ TEST_CASE("the ladder trains real lessons and finds that they train alike") {
     CHECK(std::filesystem::exists(folder / rung["runs"][0].as_text()));
   }
 }
+
+}  // namespace isobar::test_ladder

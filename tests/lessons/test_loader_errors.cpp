@@ -8,7 +8,7 @@
 #include "support/catch.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_loader_errors {
 
 namespace {
 
@@ -101,3 +101,5 @@ TEST_CASE("a value that is no number is named by the thread that reads it") {
                                says("channel 0 (u10m), row ") && says(", column ") && says("train/2001.h5"));
   }
 }
+
+}  // namespace isobar::test_loader_errors

@@ -6,7 +6,7 @@
 #include "support/catch.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_measure {
 
 namespace {
 
@@ -248,3 +248,5 @@ TEST_CASE("a sweep of whole runs shows their scores, and what fails beside what 
   CHECK_THAT(partly.err, says("data.limit_train=2 failed") && says("train.global_batch"));
   CHECK_THAT(partly.out, says("samples/s") && says("100.0 %"));
 }
+
+}  // namespace isobar::test_measure

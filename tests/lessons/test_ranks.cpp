@@ -59,7 +59,7 @@ TEST_CASE("ranks write a stream each; rank 0 alone speaks, draws and saves") {
 }
 
 TEST_CASE("a rank whose backward takes 200 ms more is found, however gradients are averaged") {
-  const Choices ways = words_of(
+  const Picks ways = words_of(
       GENERATE(from_range(all_or_one({"comm.sync=buckets comm.bucket_mb=0.02 comm.first_bucket_mb=0.01",
                                       "comm.sync=buckets", "comm.sync=per_parameter", "comm.sync=at_end"},
                                      0))));
@@ -80,7 +80,7 @@ TEST_CASE("a rank whose backward takes 200 ms more is found, however gradients a
 }
 
 TEST_CASE("a rank that is killed is named with its step and place; the others follow, and end") {
-  const Choices c = GENERATE(
+  const Picks c = GENERATE(
       from_range(cases_of({"2 start", "2 load", "4 forward", "4 comm", "2 checkpoint"},
                           products({{"2", "4"}, {"start", "load", "forward", "comm", "checkpoint"}}))));
   const int ranks = std::stoi(c[0]);

@@ -14,25 +14,25 @@ using namespace isobar;
 namespace {
 
 /// The lesson and its settings.
-const Choices kLessons = {"01_baseline",
-                          "02_workers data.workers=2",
-                          "02_workers data.workers=4",
-                          "03_gpu_loader data.workers=2",
-                          "04_amp amp.mode=fp16",
-                          "04_amp amp.mode=bf16",
-                          "05_fusion optim.kernel=own",
-                          "05_fusion optim.kernel=libtorch"};
-const Choices kSignals = {"TERM", "INT", "USR1", "KILL"};
+const Picks kLessons = {"01_baseline",
+                        "02_workers data.workers=2",
+                        "02_workers data.workers=4",
+                        "03_gpu_loader data.workers=2",
+                        "04_amp amp.mode=fp16",
+                        "04_amp amp.mode=bf16",
+                        "05_fusion optim.kernel=own",
+                        "05_fusion optim.kernel=libtorch"};
+const Picks kSignals = {"TERM", "INT", "USR1", "KILL"};
 /// The step in which the signal comes, from 1: the first, in mid-epoch, the last of an epoch, the one behind
 /// its evaluation. Epochs have eight steps.
-const Choices kSteps = {"1", "4", "8", "9"};
+const Picks kSteps = {"1", "4", "8", "9"};
 
 int number_of(const std::string& signal) {
   return signal == "TERM" ? SIGTERM : signal == "INT" ? SIGINT : signal == "USR1" ? SIGUSR1 : SIGKILL;
 }
 
 /// Stops in the middle of `step`, where the loop stands still until the signal was sent: queues are full.
-ProcessResult stop_in_step(const Choices& lesson, const fs::path& run, int signal, const std::string& step) {
+ProcessResult stop_in_step(const Picks& lesson, const fs::path& run, int signal, const std::string& step) {
   std::vector<std::string> sets(lesson.begin() + 1, lesson.end());
   // A checkpoint at every step for the run that is killed, so that it has one wherever it is.
   sets.insert(sets.end(), {"run.fault=slow_stage", "run.fault_stage=forward", "run.fault_ms=10",
@@ -41,7 +41,7 @@ ProcessResult stop_in_step(const Choices& lesson, const fs::path& run, int signa
                       paused_in_step(step, run.string() + ".paused", signal));
 }
 
-void check_case(const TempFolder& folder, const Choices& lesson, const std::string& signal,
+void check_case(const TempFolder& folder, const Picks& lesson, const std::string& signal,
                 const std::string& step) {
   INFO(lesson[0] << (lesson.size() > 1 ? " " + lesson[1] : "") << ": SIG" << signal << " in step " << step);
   const fs::path whole = folder / (lesson[0] + lesson.back());
@@ -73,17 +73,17 @@ void check_case(const TempFolder& folder, const Choices& lesson, const std::stri
 TEST_CASE("stopped or killed at any place, a run goes on bit for bit") {
   const TempFolder folder;
   if (std::getenv("ISOBAR_PRODUCTS") != nullptr) {
-    for (const Choices& c : products({kLessons, kSignals, kSteps}))
+    for (const Picks& c : products({kLessons, kSignals, kSteps}))
       check_case(folder, words_of(c[0]), c[1], c[2]);
     return;
   }
   // Lesson 01 by every signal, each other one once, every signal and place several times.
-  const Choices turns = {"TERM 1", "KILL 4", "INT 8", "USR1 9", "KILL 9",
-                         "TERM 4", "KILL 8", "INT 1", "USR1 4"};
+  const Picks turns = {"TERM 1", "KILL 4", "INT 8", "USR1 9", "KILL 9",
+                       "TERM 4", "KILL 8", "INT 1", "USR1 4"};
   std::size_t turn = 0;
   for (const std::string& lesson : kLessons) {
     for (int n = 0; n < (lesson == "01_baseline" ? 4 : 1); ++n) {
-      const Choices how = words_of(turns[turn++ % turns.size()]);
+      const Picks how = words_of(turns[turn++ % turns.size()]);
       check_case(folder, words_of(lesson), how[0], how[1]);
     }
   }

@@ -9,7 +9,8 @@
 #include "support/catch.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_sgd {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -164,3 +165,5 @@ TEST_CASE("a rank that is asked to stop stops all, and says so by its code") {
   CHECK(lines.back()["kind"] == "end");
   CHECK(lines.back()["status"] == "stopped");
 }
+
+}  // namespace isobar::test_sgd

@@ -6,7 +6,7 @@
 #include "support/catch.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_show {
 
 namespace {
 
@@ -111,3 +111,5 @@ TEST_CASE("deleting a run takes all that it wrote, and nothing that its user put
              says("the link runs/link (the run stays at"));
   CHECK(std::filesystem::exists(folder / "elsewhere/run.toml"));
 }
+
+}  // namespace isobar::test_show

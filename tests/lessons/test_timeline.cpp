@@ -15,7 +15,7 @@
 #include "support/errors.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_timeline {
 
 namespace {
 
@@ -228,3 +228,5 @@ TEST_CASE("training does not wait for a file system that stalls") {
   CHECK(result.code == 0);
   CHECK(of_kind(stream(run), "step").size() == 30);
 }
+
+}  // namespace isobar::test_timeline

@@ -13,7 +13,7 @@
 #include "support/process.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_hostile_hdf5 {
 
 namespace {
 
@@ -330,3 +330,5 @@ TEST_CASE("a campaign of damaged files", "[.nightly]") {
     CHECK(counts.refused > 1000);
   }
 }
+
+}  // namespace isobar::test_hostile_hdf5

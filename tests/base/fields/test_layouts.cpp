@@ -8,7 +8,7 @@
 #include "support/says.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_layouts {
 
 namespace {
 
@@ -170,3 +170,5 @@ TEST_CASE("several threads read the same files") {
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(4, 0));
 }
+
+}  // namespace isobar::test_layouts

@@ -6,7 +6,7 @@
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_rows {
 
 namespace fs = std::filesystem;
 
@@ -130,3 +130,5 @@ TEST_CASE(
                says("record 3") && says("was removed"));
   }
 }
+
+}  // namespace isobar::test_rows

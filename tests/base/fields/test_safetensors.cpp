@@ -6,7 +6,7 @@
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_safetensors {
 
 namespace {
 
@@ -79,3 +79,5 @@ TEST_CASE("values where others belong are refused with rule and tensor") {
   CHECK_THAT(refused("{\"a\":" + std::string(50'000, '[')), says("a list where none belongs"));
   CHECK_THAT(refused("{\"a\":" + std::string(50'000, '{')), says("no JSON"));
 }
+
+}  // namespace isobar::test_safetensors

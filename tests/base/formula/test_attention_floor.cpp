@@ -1,7 +1,7 @@
 #include "formula/attention_floor.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_attention_floor {
 
 namespace {
 
@@ -49,3 +49,5 @@ TEST_CASE("no attention kernel is predicted to be faster than its floor") {
     }
   }
 }
+
+}  // namespace isobar::test_attention_floor

@@ -5,7 +5,7 @@
 #include "formula/vit_counts.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_bucket_plan {
 
 namespace {
 
@@ -77,3 +77,5 @@ TEST_CASE("every gradient is in one bucket, and only the last may be short") {
   CHECK(bucket_plan(sizes, 100, 9).front().bytes == 9);  // the smaller cap counts
   CHECK(bucket_plan({}, 5, 9).empty());
 }
+
+}  // namespace isobar::test_bucket_plan

@@ -7,7 +7,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 
-using namespace isobar;
+namespace isobar::test_step_time {
 
 namespace {
 
@@ -220,3 +220,5 @@ TEST_CASE("a device without known rates has no floor of attention") {
   CHECK(error_of([&] { attention_floor({}, 1, processor); }).find("no floor of attention") !=
         std::string::npos);
 }
+
+}  // namespace isobar::test_step_time

@@ -4,7 +4,7 @@
 #include "formula/vit_memory.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_tensor_parallel {
 
 namespace {
 
@@ -62,3 +62,5 @@ TEST_CASE(
   const TrainingForm eager{.batch = 16, .value_bytes = 2};
   CHECK(static_cast<double>(count_training_bytes(kMp, eager).activations) == Approx(32.4e9).epsilon(0.01));
 }
+
+}  // namespace isobar::test_tensor_parallel

@@ -10,7 +10,7 @@
 #include "support/says.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_all_reduce_run {
 
 namespace {
 
@@ -101,3 +101,5 @@ TEST_CASE("ring and tree cross where the model says, and only between sizes that
       !measured_crossing_bytes(timed(AllReduceKind::ring, {1000, 0}), timed(AllReduceKind::tree, {1000, 0})));
   CHECK(!measured_crossing_bytes({}, {}));
 }
+
+}  // namespace isobar::test_all_reduce_run

@@ -7,7 +7,7 @@
 #include "support/made_spans.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_comm_columns {
 
 namespace {
 
@@ -72,3 +72,5 @@ TEST_CASE("a comparison says what communication costs each run, and nothing wher
   const auto one = runs.add("one", {}), two = runs.add("two", {.keys = {{"data.workers", "2"}}});
   CHECK_THAT(text_of(compare_report(read_cases({one, two}), 100, 120)), !says("communication"));
 }
+
+}  // namespace isobar::test_comm_columns

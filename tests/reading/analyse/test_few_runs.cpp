@@ -11,7 +11,8 @@
 #include "support/says.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_few_runs {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -139,3 +140,5 @@ TEST_CASE("what is to be known of several runs is said once, with their letters"
   CHECK_THAT(table[2], says("05_fusion h200"));
   CHECK(case_warnings({}).empty());
 }
+
+}  // namespace isobar::test_few_runs

@@ -6,7 +6,7 @@
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_gradient_histograms {
 
 namespace {
 
@@ -103,3 +103,5 @@ TEST_CASE("hostile histograms are left out, or cut to what can be counted") {
   CHECK(read(many).size() == GradientHistograms::kMost);
   CHECK(read(many).back().step == 4999);
 }
+
+}  // namespace isobar::test_gradient_histograms

@@ -7,7 +7,7 @@
 #include "support/catch.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_hostile_stream {
 
 // What fuzzing and reading for it found in the readers of streams; tests/fuzz holds the harness.
 
@@ -88,3 +88,5 @@ TEST_CASE("a call takes a bounded number of lines") {
   CHECK(lines.size() == 1U << 18);
   CHECK(used == 2 * lines.size());
 }
+
+}  // namespace isobar::test_hostile_stream

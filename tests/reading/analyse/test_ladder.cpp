@@ -4,7 +4,7 @@
 #include "support/catch.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_ladder {
 
 namespace {
 
@@ -220,3 +220,5 @@ TEST_CASE("a rung without scores is not judged by them") {
   CHECK(judge_ladder({unscored, rung("03", {Made{}})})[1].parity == Parity::unknown);
   CHECK(judge_ladder({}).empty());
 }
+
+}  // namespace isobar::test_ladder

@@ -4,7 +4,7 @@
 #include "analyse/line_diff.h"
 #include "support/catch.h"
 
-using namespace isobar;
+namespace isobar::test_line_diff {
 
 namespace {
 
@@ -140,3 +140,5 @@ TEST_CASE("a few thousand lines are compared in full") {
   CHECK(std::count(signs.begin(), signs.end(), '+') == 2);
   CHECK(std::count(signs.begin(), signs.end(), '-') == 1);
 }
+
+}  // namespace isobar::test_line_diff

@@ -6,7 +6,7 @@
 #include "support/says.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_number_table {
 
 namespace {
 
@@ -58,3 +58,5 @@ TEST_CASE("the tables of lesson 10 have what its picture draws") {
   CHECK(sizes.rows.size() > 9);
   CHECK(losses.rows.size() > 9);
 }
+
+}  // namespace isobar::test_number_table

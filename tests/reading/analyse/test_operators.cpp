@@ -10,7 +10,7 @@
 #include "support/says.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_operators {
 
 namespace {
 
@@ -178,3 +178,5 @@ TEST_CASE("no more rows are kept than anybody reads") {
   const Folder folder(text + watched_step().text());
   CHECK(read_operators(folder.path()).rows.size() == 20'000);
 }
+
+}  // namespace isobar::test_operators

@@ -14,7 +14,7 @@
 #include "support/made_spans.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_ranks {
 
 namespace {
 
@@ -336,3 +336,5 @@ TEST_CASE("what a rank was doing is read from its status slot, and who only foll
   CHECK_THAT(lost[0], says("rank 1 failed in step 13, backward, in all_reduce f32[1024] bucket 3"));
   CHECK_THAT(lost[1], says("rank 0 gave up because another had"));
 }
+
+}  // namespace isobar::test_ranks

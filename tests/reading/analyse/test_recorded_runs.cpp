@@ -11,7 +11,8 @@
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_recorded_runs {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -227,3 +228,5 @@ TEST_CASE("beside a lesson the pair of runs opens that differs, and says in what
   REQUIRE(other != nullptr);
   CHECK_THAT(pair_sentence(found.front(), *other), says("0.20 times as fast from one run each (recorded on"));
 }
+
+}  // namespace isobar::test_recorded_runs

@@ -16,7 +16,8 @@
 #include "support/temp_folder.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_replay {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -383,3 +384,5 @@ TEST_CASE("a line that ends where a look at the file ends is a line") {
     fs::remove_all(folder / "again");
   }
 }
+
+}  // namespace isobar::test_replay

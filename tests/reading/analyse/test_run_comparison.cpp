@@ -15,7 +15,8 @@
 #include "support/made_runs.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_run_comparison {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -364,3 +365,5 @@ TEST_CASE("the correlation of anomalies is said where there is a climatology") {
   scores.acc = 0.5;
   CHECK_THAT(scores_line(scores), says("persistence 0.5000  ACC 0.500"));
 }
+
+}  // namespace isobar::test_run_comparison

@@ -13,7 +13,7 @@
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_run_reader {
 
 namespace {
 
@@ -237,3 +237,5 @@ TEST_CASE("a run further down has the path below runs/ as its name, and its last
   CHECK_THAT(error_of([&] { find_run("exp/twi", folder.path()); }), says("mean exp/two?"));
   CHECK(find_run("last", folder.path()) == list_runs(folder.path()).back().path);
 }
+
+}  // namespace isobar::test_run_reader

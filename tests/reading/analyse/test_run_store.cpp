@@ -13,7 +13,8 @@
 #include "support/set_clock.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_run_store {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -331,3 +332,5 @@ TEST_CASE("What lies before a value in an event file, however long, does not hid
   }
   CHECK(scalars == 1);
 }
+
+}  // namespace isobar::test_run_store

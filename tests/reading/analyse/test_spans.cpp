@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/made_spans.h"
 
-using namespace isobar;
+namespace isobar::test_spans {
 
 namespace {
 
@@ -176,3 +176,5 @@ TEST_CASE("unions of intervals") {
         Intervals{{5, 10}, {20, 22}, {25, 26}, {29, 30}});
   CHECK(common_to({{0, 10}}, {}).empty());
 }
+
+}  // namespace isobar::test_spans

@@ -9,7 +9,7 @@
 #include "support/catch.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_spread {
 
 namespace {
 
@@ -234,3 +234,5 @@ TEST_CASE("of runs that differ, the share that is told grows with difference and
   CHECK(told(1.1, 5) > told(1.05, 5));
   CHECK(told(1.1, 10) >= told(1.1, 3));
 }
+
+}  // namespace isobar::test_spread

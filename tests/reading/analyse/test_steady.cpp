@@ -9,7 +9,7 @@
 #include "support/errors.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_steady {
 
 namespace {
 
@@ -156,3 +156,5 @@ TEST_CASE("a step without its time, or without any stage, says nothing of them")
   CHECK(figures.view.summary.step_us == 2000);
   CHECK(figures.view.summary.samples_per_s == Approx(2000));
 }
+
+}  // namespace isobar::test_steady

@@ -5,7 +5,7 @@
 #include "support/catch.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_stream_reader {
 
 namespace {
 
@@ -81,3 +81,5 @@ TEST_CASE("endless lines are dropped and counted, what follows is read") {
   }
   CHECK(reader.dropped_lines() >= 3);
 }
+
+}  // namespace isobar::test_stream_reader

@@ -8,7 +8,7 @@
 #include "support/made_spans.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_theatre_run {
 
 namespace {
 
@@ -149,3 +149,5 @@ TEST_CASE("without messages between ranks there is no all-reduce") {
   write(folder, ranks);
   CHECK_THAT(error_of([&] { read_theatre(folder.path(), 0); }), says("no message between ranks"));
 }
+
+}  // namespace isobar::test_theatre_run

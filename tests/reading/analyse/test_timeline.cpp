@@ -7,7 +7,7 @@
 #include "support/errors.h"
 #include "support/made_spans.h"
 
-using namespace isobar;
+namespace isobar::test_timeline {
 
 namespace {
 
@@ -351,3 +351,5 @@ TEST_CASE("communication beside computing is counted as unions, clipped to the s
   CHECK(Json::parse(timeline_json(table, timeline, "x").text())["steady"]["comm"]["calls"] == 3);
   CHECK_FALSE(make_timeline(table_of(five_steps()), RunSeries{}, {}).comm);
 }
+
+}  // namespace isobar::test_timeline

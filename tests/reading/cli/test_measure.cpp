@@ -10,7 +10,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 
-using namespace isobar;
+namespace isobar::test_measure {
 
 namespace {
 
@@ -334,3 +334,5 @@ TEST_CASE("a rank that fails ends the measurement and is named") {
   CHECK(result.code == 1);
   CHECK_THAT(result.err, says("rank 1 failed first") && says("error: the disk is full"));
 }
+
+}  // namespace isobar::test_measure

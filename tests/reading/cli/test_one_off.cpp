@@ -6,7 +6,8 @@
 #include "support/catch.h"
 #include "support/errors.h"
 
-using namespace isobar;
+namespace isobar::test_one_off {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -164,3 +165,5 @@ TEST_CASE("a point that fails leaves the others, and a base that fails leaves no
   CHECK_THAT(result.err, says("base failed"));
   CHECK_THAT(line_with(result.out, "  fusion.adam=false  "), says("2666.7") && says(" - "));
 }
+
+}  // namespace isobar::test_one_off

@@ -10,7 +10,8 @@
 #include "support/made_rates.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_predict {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -174,3 +175,5 @@ TEST_CASE("what cannot be predicted here is refused") {
   fs::remove(broken.folder() / "isobar-rates");
   CHECK_THAT(refused(broken, {"01"}, 1), says("is not built"));
 }
+
+}  // namespace isobar::test_predict

@@ -9,7 +9,8 @@
 #include "support/catch.h"
 #include "support/errors.h"
 
-using namespace isobar;
+namespace isobar::test_recorded {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -281,3 +282,5 @@ TEST_CASE("the predictions beside the lessons are what their commands give today
   // As long as the lesson itself is not here, nothing lies beside it that could be asked for.
   CHECK((seen > 0 || !fs::exists(home / "lessons/08_cuda_graphs/lesson.toml")));
 }
+
+}  // namespace isobar::test_recorded

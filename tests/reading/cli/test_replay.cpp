@@ -7,7 +7,8 @@
 #include "support/errors.h"
 #include "support/made_ranks.h"
 
-using namespace isobar;
+namespace isobar::test_replay {
+
 namespace fs = std::filesystem;
 
 namespace {
@@ -113,3 +114,5 @@ TEST_CASE("what is wrong with a replay is said before anything is played") {
     CHECK_THAT(refused({"--replay", "1x", other}), says("goes with --into and --recorded alone"));
   CHECK(fs::is_empty(world.temporary()));
 }
+
+}  // namespace isobar::test_replay

@@ -12,7 +12,7 @@
 #include "support/catch.h"
 #include "support/errors.h"
 
-using namespace isobar;
+namespace isobar::test_scale {
 
 namespace {
 
@@ -294,3 +294,5 @@ TEST_CASE("a picture that cannot be written costs no table, and the exit code sa
   CHECK_THAT(result.out, says("71.4 %") && !says("picture:"));
   CHECK_THAT(result.err, says("gone/x.svg"));
 }
+
+}  // namespace isobar::test_scale

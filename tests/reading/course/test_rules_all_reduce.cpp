@@ -5,7 +5,7 @@
 #include "support/made_runs.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_rules_all_reduce {
 
 namespace {
 
@@ -217,3 +217,5 @@ TEST_CASE("messages and bytes of rings and of a root are by formula") {
              says("1 ranks send each other nothing"));
   CHECK_THAT(error_of([&] { value("ring_bytes", {{"ranks", {"8"}}}, "MB"); }), says("needs mb"));
 }
+
+}  // namespace isobar::test_rules_all_reduce

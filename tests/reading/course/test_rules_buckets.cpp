@@ -6,7 +6,7 @@
 #include "support/made_spans.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_rules_buckets {
 
 namespace {
 
@@ -203,3 +203,5 @@ TEST_CASE("calls by the plan, and bytes of all gradients") {
              }),
              says("does not give ms"));
 }
+
+}  // namespace isobar::test_rules_buckets

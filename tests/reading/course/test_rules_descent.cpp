@@ -5,7 +5,7 @@
 #include "support/made_runs.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_rules_descent {
 
 namespace {
 
@@ -181,3 +181,5 @@ TEST_CASE("what a step costs whatever its batch is told by the time of a larger 
   const auto single = runs.add("single", {.sets = {batch_of(200)}});
   CHECK_THAT(overhead_of(plain, single).cannot("large"), says("`large` has 1 run, 3 are needed"));
 }
+
+}  // namespace isobar::test_rules_descent

@@ -7,7 +7,7 @@
 #include "support/made_spans.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_rules_ranks {
 
 namespace {
 
@@ -265,3 +265,5 @@ TEST_CASE("twice the ranks that gain nothing are a pair only when nothing else d
   MadeRanks{.world = 8, .config = "[run]\nranks = 8\n"}.write(single);
   CHECK_THAT(pair(four, single).cannot("single"), says("`single` has 1 run, 3 are needed"));
 }
+
+}  // namespace isobar::test_rules_ranks

@@ -13,7 +13,7 @@
 #include "support/recording_canvas.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_own_pictures {
 
 namespace {
 
@@ -328,3 +328,5 @@ TEST_CASE("what other runs probed between as many ranks stands beside a run of l
   CHECK_THAT(picture.drawing.alt,
              says("nccl between 4 ranks (run one): 30 us at 64 B, busbw 3 GB/s at 1.00 MB"));
 }
+
+}  // namespace isobar::test_own_pictures

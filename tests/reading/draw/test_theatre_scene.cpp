@@ -6,7 +6,7 @@
 #include "support/recording_canvas.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_theatre_scene {
 
 namespace {
 
@@ -140,3 +140,5 @@ TEST_CASE("numbers can be read on every ground of a cell, in both themes") {
     }
   }
 }
+
+}  // namespace isobar::test_theatre_scene

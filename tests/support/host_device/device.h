@@ -204,6 +204,8 @@ class HostDevice {
   std::shared_ptr<Capture> recording_;
 };
 
+inline HostDevice& device() { return HostDevice::get(); }
+
 inline constexpr c10::DeviceIndex kDevices = 2;
 inline constexpr c10::StreamId kStreams = 9;  ///< of each device; the first is its default stream
 inline const c10::Device kHostDevice(c10::DeviceType::PrivateUse1, 0);

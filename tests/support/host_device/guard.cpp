@@ -12,7 +12,6 @@ namespace {
 
 constexpr auto kType = c10::DeviceType::PrivateUse1;
 
-HostDevice& device() { return HostDevice::get(); }
 HostEvent& event_in(void* event) { return *static_cast<HostEvent*>(event); }
 
 struct Guard final : c10::impl::DeviceGuardImplInterface {

@@ -19,7 +19,6 @@ namespace {
 
 using Stack = torch::jit::Stack;
 
-HostDevice& device() { return HostDevice::get(); }
 bool is_here(const at::Tensor& tensor) { return tensor.defined() && tensor.is_privateuseone(); }
 HostStream& current_of(const at::Tensor& tensor) { return device().current(tensor.device().index()); }
 

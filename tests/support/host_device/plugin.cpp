@@ -16,7 +16,6 @@ struct Graph {
   std::shared_ptr<Capture> capture;
 };
 
-HostDevice& device() { return HostDevice::get(); }
 HostStream& of(CUstream_st* stream) { return *reinterpret_cast<HostStream*>(stream); }
 HostEvent& of(CUevent_st* event) { return *reinterpret_cast<HostEvent*>(event); }
 Graph* of(CudaGraph* graph) { return reinterpret_cast<Graph*>(graph); }

@@ -18,7 +18,8 @@
 #include "core/clock.h"
 #include "faults/rank_fault.h"
 
-using namespace isobar;
+namespace isobar::comm_scenarios {
+
 using namespace isobar::testing;
 
 namespace {
@@ -364,3 +365,5 @@ const AddScenario over_tcp{"over_tcp", [](const Words& words) {
                            }};
 
 }  // namespace
+
+}  // namespace isobar::comm_scenarios

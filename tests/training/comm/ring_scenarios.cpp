@@ -14,7 +14,8 @@
 #include "support/event_clock.h"
 #include "support/rank_scenarios.h"
 
-using namespace isobar;
+namespace isobar::ring_scenarios {
+
 using namespace isobar::testing;
 
 namespace {
@@ -168,3 +169,5 @@ const AddScenario formula{"formula", follow_formula};
 const AddScenario ends{"ends", agree_on_ends};
 
 }  // namespace
+
+}  // namespace isobar::ring_scenarios

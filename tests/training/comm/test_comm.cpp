@@ -8,7 +8,7 @@ using namespace isobar::testing;
 
 namespace {
 
-const Choices kBackends = {"gloo", "ring"};
+const Picks kBackends = {"gloo", "ring"};
 
 }  // namespace
 
@@ -97,7 +97,7 @@ TEST_CASE("the faults of Comm are found in the first steps") {
 }
 
 TEST_CASE("who does not come is named, with what it does") {
-  const Choices c = GENERATE(from_range(pairs(
+  const Picks c = GENERATE(from_range(pairs(
       {{"2", "4"}, kBackends, {"payload sleeps", "payload stopped", "control sleeps", "async stopped"}})));
   const std::string place = words_of(c[2])[0], how = words_of(c[2])[1];
   const RanksEnded ended = run(std::stoi(c[0]), {"missing", c[1], how, place});
@@ -113,7 +113,7 @@ TEST_CASE("who does not come is named, with what it does") {
 }
 
 TEST_CASE("all that wait name the one that stands still, whoever gave up first") {
-  const Choices c = GENERATE(from_range(pairs({kBackends, {"unchecked", "subgroup"}})));
+  const Picks c = GENERATE(from_range(pairs({kBackends, {"unchecked", "subgroup"}})));
   const RanksEnded ended = run(4, {"missing", c[0], "stopped", c[1]});
   INFO(said(ended));
   CHECK_FALSE(ended.timed_out);
@@ -125,7 +125,7 @@ TEST_CASE("all that wait name the one that stands still, whoever gave up first")
 }
 
 TEST_CASE("a rank that is gone is named as the one that ended first") {
-  const Choices c = GENERATE(from_range(
+  const Picks c = GENERATE(from_range(
       pairs({{"2", "4"}, kBackends, {"payload", "control", "async"}, {"killed", "throws", "leaves"}})));
   const RanksEnded ended = run(std::stoi(c[0]), {"missing", c[1], c[3], c[2]});
   INFO(join(c, " ") << "\n" << said(ended));

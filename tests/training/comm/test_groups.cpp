@@ -20,12 +20,11 @@ TEST_CASE("a group says what it does where its world was told to, whenever that 
 }
 
 TEST_CASE("who stood still for longer than comm.timeout_s, as a clock that jumps says, goes on") {
-  for (const Choices& c : pairs({{"gloo", "ring"}, {"payload", "control"}}))
-    passes(2, {"jumped", c[0], c[1]});
+  for (const Picks& c : pairs({{"gloo", "ring"}, {"payload", "control"}})) passes(2, {"jumped", c[0], c[1]});
 }
 
 TEST_CASE("processes that are stopped for longer than comm.timeout_s go on", "[.][nightly]") {
-  for (const Choices& c : products({{"gloo", "ring"}, {"payload", "control"}}))
+  for (const Picks& c : products({{"gloo", "ring"}, {"payload", "control"}}))
     passes(2, {"paused", c[0], c[1]});
 }
 

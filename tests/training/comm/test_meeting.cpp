@@ -12,7 +12,8 @@
 #include "support/errors.h"
 #include "support/rank_scenarios.h"
 
-using namespace isobar;
+namespace isobar::test_meeting {
+
 using namespace isobar::testing;
 
 namespace {
@@ -169,3 +170,5 @@ TEST_CASE("two launches at once do not meet each other") { launch_pairs(3); }
 TEST_CASE("two hundred pairs of launches at once do not meet each other", "[.][nightly]") {
   launch_pairs(200);
 }
+
+}  // namespace isobar::test_meeting

@@ -16,7 +16,8 @@
 #include "support/temp_folder.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_device_prefetch {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -297,3 +298,5 @@ TEST_CASE("on a CPU batches are those of the ring, and a smaller form for the wa
   CHECK_THAT(error_of([&] { DevicePrefetch(ring, bench.config.loader); }),
              says("loader.upload_type = \"i16\"") && says("on a CPU") && says("upload_type=f32"));
 }
+
+}  // namespace isobar::test_device_prefetch

@@ -9,7 +9,8 @@
 #include "support/errors.h"
 #include "support/event_clock.h"
 
-using namespace isobar;
+namespace isobar::test_loaders {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -214,3 +215,5 @@ TEST_CASE("loaders do not count on memory that another one was promised and has 
   CHECK(promised_bytes() == 0);
   CHECK_NOTHROW(world.loader(dataset, most, 4, Passes::single));
 }
+
+}  // namespace isobar::test_loaders

@@ -12,7 +12,8 @@
 #include "support/set_clock.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_read_ahead {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -233,3 +234,5 @@ TEST_CASE("threads that sleep are called for the parts of a batch") {
   clock.until_waiting(3);
   clock.advance_us(1'000'000);
 }
+
+}  // namespace isobar::test_read_ahead

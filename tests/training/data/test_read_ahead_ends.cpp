@@ -11,7 +11,8 @@
 #include "support/set_clock.h"
 #include "support/until.h"
 
-using namespace isobar;
+namespace isobar::test_read_ahead_ends {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -236,3 +237,5 @@ TEST_CASE("who waits for a batch that fails is woken") {
   });
   CHECK_THAT(error_of([&] { reading.take(); }, Exit::failed), says("the device is gone"));
 }
+
+}  // namespace isobar::test_read_ahead_ends

@@ -14,7 +14,7 @@
 #include "support/small_data.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_read_normalised {
 
 namespace fs = std::filesystem;
 
@@ -260,3 +260,5 @@ TEST_CASE("a throttled source gives its bytes at its rate, and a stop ends the w
     stopper.join();
   }
 }
+
+}  // namespace isobar::test_read_normalised

@@ -18,7 +18,8 @@
 #include "support/small_data.h"
 #include "support/temp_folder.h"
 
-using namespace isobar;
+namespace isobar::test_reading_parts {
+
 using namespace std::chrono_literals;
 
 namespace {
@@ -256,3 +257,5 @@ TEST_CASE("memory for a slot that cannot be had, and other failures, are told wi
                says("sample 4 of batch 1") && says("record ") && says("2001.h5") && says("6000 bytes"));
   }
 }
+
+}  // namespace isobar::test_reading_parts

@@ -18,7 +18,7 @@
 #include "support/event_clock.h"
 #include "support/says.h"
 
-using namespace isobar;
+namespace isobar::test_device {
 
 namespace {
 
@@ -186,3 +186,5 @@ TEST_CASE("threads are as many as asked for, or those of the environment and the
   CHECK(usable_cores() >= 1);
   CHECK(set_up_cpu(0) == processors_here().threads(0).count);
 }
+
+}  // namespace isobar::test_device

@@ -7,7 +7,7 @@
 #include "support/catch.h"
 #include "support/event_clock.h"
 
-using namespace isobar;
+namespace isobar::test_stage_timer {
 
 namespace {
 
@@ -174,3 +174,5 @@ TEST_CASE("the reference of the device's clock keeps one event") {
   CHECK(device.events_made() == made);
   CHECK(made <= 2);
 }
+
+}  // namespace isobar::test_stage_timer

@@ -4,7 +4,7 @@
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"
 
-using namespace isobar;
+namespace isobar::test_adam {
 
 namespace {
 
@@ -133,3 +133,5 @@ TEST_CASE("Adam: no parameters are no work, and 28 bytes move for each") {
   adam_cpu(AdamStep{.control = &control});
   CHECK(moved_bytes(AdamStep{.n = 708'960}) == 708'960 * 28);
 }
+
+}  // namespace isobar::test_adam

@@ -7,7 +7,7 @@
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"
 
-using namespace isobar;
+namespace isobar::test_bias_gelu {
 
 namespace {
 
@@ -223,3 +223,5 @@ TEST_CASE("bias and GELU: bytes moved are those of every operand once") {
   CHECK(moved_bytes(BiasGeluForward{ElementType::bf16, 10, 3}) == 10 * 3 * 4 + 12);
   CHECK(moved_bytes(BiasGeluBackward{ElementType::f16, 10, 3}) == 10 * 3 * 6 + 24);
 }
+
+}  // namespace isobar::test_bias_gelu

@@ -3,7 +3,7 @@
 #include "support/odd_floats.h"
 #include "support/typed_values.h"
 
-using namespace isobar;
+namespace isobar::test_gradient_norm {
 
 namespace {
 
@@ -80,3 +80,5 @@ TEST_CASE("gradient norm: any number of threads gives the same bits") {
   }
   CHECK(moved_bytes(GradientNorm{.n = 10}) == 40);
 }
+
+}  // namespace isobar::test_gradient_norm

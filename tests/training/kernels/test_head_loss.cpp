@@ -3,7 +3,7 @@
 #include "support/tolerance_values.h"
 #include "support/typed_values.h"
 
-using namespace isobar;
+namespace isobar::test_head_loss {
 
 namespace {
 
@@ -194,3 +194,5 @@ TEST_CASE("head and loss: no samples are no work; bytes moved are those of every
   CHECK(moved_bytes(HeadLossBackward{.type = ElementType::f32, .shape = {2, 3, 4, 6, 2}}) ==
         2 * 3 * 4 * 6 * 12);
 }
+
+}  // namespace isobar::test_head_loss

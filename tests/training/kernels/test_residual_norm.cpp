@@ -4,7 +4,7 @@
 #include "support/residual_norm_case.h"
 #include "support/tolerance_values.h"
 
-using namespace isobar;
+namespace isobar::test_residual_norm {
 
 namespace {
 
@@ -188,3 +188,5 @@ TEST_CASE("residual and norm: bytes moved are those of every operand once") {
   backward.da = &sums;
   CHECK(moved_bytes(backward) == 30 * (4 + 2 + 4 + 4 + 2) + 3 * 16 + 80);
 }
+
+}  // namespace isobar::test_residual_norm

@@ -14,8 +14,6 @@ using namespace isobar::host_device;
 
 namespace {
 
-HostDevice& device() { return HostDevice::get(); }
-
 /// One operator that takes so long.
 void work(at::Tensor& x, double us) {
   device().takes(us);

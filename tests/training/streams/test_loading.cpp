@@ -16,8 +16,6 @@ using namespace isobar::host_device;
 
 namespace {
 
-HostDevice& device() { return HostDevice::get(); }
-
 struct World {
   World() {
     data.write(folder.path());

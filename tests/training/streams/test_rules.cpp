@@ -15,7 +15,6 @@ using namespace isobar::host_device;
 
 namespace {
 
-HostDevice& device() { return HostDevice::get(); }
 c10::Stream main_stream() { return device().stream(kHostDevice, 0).handle(); }
 c10::Stream side(c10::StreamId id = 1) { return device().stream(kHostDevice, id).handle(); }
 

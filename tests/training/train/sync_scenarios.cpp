@@ -12,7 +12,8 @@
 #include "support/rank_scenarios.h"
 #include "train/sync_world.h"
 
-using namespace isobar;
+namespace isobar::sync_scenarios {
+
 using namespace isobar::testing;
 
 namespace {
@@ -363,3 +364,5 @@ const AddScenario add_fault{"fault", run_fault};
 const AddScenario add_replicas{"replicas", run_replicas};
 
 }  // namespace
+
+}  // namespace isobar::sync_scenarios

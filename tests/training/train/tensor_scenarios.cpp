@@ -14,7 +14,8 @@
 #include "train/named_tensors.h"
 #include "train/sync_world.h"
 
-using namespace isobar;
+namespace isobar::tensor_scenarios {
+
 using namespace isobar::testing;
 
 namespace {
@@ -264,3 +265,5 @@ const AddScenario kHalf{"half", run_half};
 const AddScenario kFault{"fault", run_fault};
 
 }  // namespace
+
+}  // namespace isobar::tensor_scenarios

@@ -16,7 +16,8 @@
 #include "train/autocast.h"
 #include "train/loss.h"
 
-using namespace isobar;
+namespace isobar::test_autocast {
+
 namespace ac = at::autocast;
 
 namespace {
@@ -155,3 +156,5 @@ TEST_CASE("the gradients of the whole model under bf16 are near those of fp32") 
   CHECK(cosine < 1);  // they were computed in other bits
   CHECK((cast.norm() / plain.norm()).item<double>() == Approx(1).margin(0.02));
 }
+
+}  // namespace isobar::test_autocast

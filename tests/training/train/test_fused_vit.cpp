@@ -15,7 +15,7 @@
 #include "train/schedule.h"
 #include "train/weights.h"
 
-using namespace isobar;
+namespace isobar::test_fused_vit {
 
 namespace {
 
@@ -218,3 +218,5 @@ TEST_CASE("two hundred steps of either model stay together") {
   FusedModel half(kOddVit, {});
   CHECK(losses(half, AmpMode::bf16).back() == Approx(reference.back()).epsilon(0.02));
 }
+
+}  // namespace isobar::test_fused_vit

@@ -17,7 +17,7 @@
 #include "train/metrics.h"
 #include "train/schedule.h"
 
-using namespace isobar;
+namespace isobar::test_golden {
 
 namespace {
 
@@ -194,3 +194,5 @@ TEST_CASE("scores agree with their definitions in double precision") {
   const double loss = relative_l2(golden.at("prediction"), golden.at("target")).item<double>();
   CHECK(loss == Approx(golden.at("loss").item<double>()).epsilon(kScore));
 }
+
+}  // namespace isobar::test_golden

@@ -19,7 +19,7 @@
 #include "train/grad_scaler.h"
 #include "train/named_tensors.h"
 
-using namespace isobar;
+namespace isobar::test_grad_scaler {
 
 namespace {
 
@@ -235,3 +235,5 @@ TEST_CASE("a state of other types or shapes is refused by name") {
   CHECK_THAT(error_of([&] { HostTensors{wrong}; }, Exit::failed),
              says("not written to files") && says("Half"));
 }
+
+}  // namespace isobar::test_grad_scaler

@@ -5,7 +5,8 @@
 #include "support/pairs.h"
 #include "support/rank_scenarios.h"
 
-using namespace isobar;
+namespace isobar::test_sync_ranks {
+
 using namespace isobar::testing;
 
 namespace {
@@ -23,14 +24,14 @@ void passes(int ranks, const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("2 and 4 ranks on the joint batch train as one process does, in one and two micro-batches") {
-  for (const Choices& c : pairs({{"2", "4"}, kBackends, kSyncs, {"fused", "plain"}, {"1", "2"}})) {
+  for (const Picks& c : pairs({{"2", "4"}, kBackends, kSyncs, {"fused", "plain"}, {"1", "2"}})) {
     INFO(join(c, " "));
     passes(std::stoi(c[0]), {"ten_steps", c[1], c[2], c[3], c[4]});
   }
 }
 
 TEST_CASE("buckets that leave late are the joint batch too") {
-  for (const Choices& c : pairs({kBackends, {"buckets", "reducer"}}))
+  for (const Picks& c : pairs({kBackends, {"buckets", "reducer"}}))
     passes(2, {"ten_steps", c[0], c[1], "plain", "1", "late"});
 }
 
@@ -39,11 +40,10 @@ TEST_CASE("our buckets and libtorch's Reducer give the same gradients to the bit
 }
 
 TEST_CASE("a step has as many collectives as the plan says") {
-  const Choices plans = {"0.25 1 9", "1 1 3", "25 1 2",
-                         "25 25 1"};  // MiB a bucket, of the first, collectives
+  const Picks plans = {"0.25 1 9", "1 1 3", "25 1 2", "25 25 1"};  // MiB a bucket, of the first, collectives
   for (std::size_t i = 0; i < plans.size(); ++i) {
     INFO(plans[i]);
-    const Choices plan = words_of(plans[i]);
+    const Picks plan = words_of(plans[i]);
     for (const std::string& backend : all_or_one(kBackends, i))
       passes(2, {"plan", backend, plan[0], plan[1], plan[2]});
   }
@@ -54,12 +54,12 @@ TEST_CASE("gradients are the same for every bucket size and order, as views and 
 }
 
 TEST_CASE("in 16 bits all ranks skip a step when one of them overflows") {
-  for (const Choices& c : pairs({kBackends, {"buckets", "reducer"}, {"fp16", "bf16"}}))
+  for (const Picks& c : pairs({kBackends, {"buckets", "reducer"}, {"fp16", "bf16"}}))
     passes(2, {"half", c[0], c[1], c[2]});
 }
 
 TEST_CASE("a training that goes on in a fresh layout gives the same bits") {
-  const Choices kernels = {"own", "libtorch", "plain"};
+  const Picks kernels = {"own", "libtorch", "plain"};
   for (std::size_t i = 0; i < kernels.size(); ++i)
     for (const std::string& backend : all_or_one(kBackends, i)) passes(2, {"again", backend, kernels[i]});
 }
@@ -82,3 +82,5 @@ TEST_CASE("exposed communication follows the bucket model on four emulated links
       {"50", "0.5"}, {"2000", "0.5"}, {"50", "0.25"}, {"1000", "0.1"}};
   for (const auto& [latency_us, gbit_per_s] : links) passes(2, {"overlap", "ring", latency_us, gbit_per_s});
 }
+
+}  // namespace isobar::test_sync_ranks

@@ -5,7 +5,8 @@
 #include "support/pairs.h"
 #include "support/rank_scenarios.h"
 
-using namespace isobar;
+namespace isobar::test_tensor_parallel {
+
 using namespace isobar::testing;
 
 namespace {
@@ -20,17 +21,17 @@ void passes(int ranks, const std::vector<std::string>& words) {
 }  // namespace
 
 TEST_CASE("meshes of tp x dp start from, forecast and train as one process does, to the last gradient") {
-  for (const Choices& c : pairs({{"2 2", "2 1", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
+  for (const Picks& c : pairs({{"2 2", "2 1", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
     INFO(join(c, " "));
-    const Choices mesh = words_of(c[0]);  // ranks, tp
+    const Picks mesh = words_of(c[0]);  // ranks, tp
     passes(std::stoi(mesh[0]), {"equal", c[1], mesh[1], "whole", c[2]});
   }
 }
 
 TEST_CASE("with shared tokens too") {
-  for (const Choices& c : pairs({{"2 2", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
+  for (const Picks& c : pairs({{"2 2", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
     INFO(join(c, " "));
-    const Choices mesh = words_of(c[0]);
+    const Picks mesh = words_of(c[0]);
     passes(std::stoi(mesh[0]), {"equal", c[1], mesh[1], "tokens", c[2]});
   }
 }
@@ -50,3 +51,5 @@ TEST_CASE("mistakes of split layers show where they are made") {
   passes(2, {"fault", "norm_eps_1e-5", "2", "forecast gradients"});
   passes(2, {"fault", "noncontiguous_reduce", "2", "forecast gradients"});
 }
+
+}  // namespace isobar::test_tensor_parallel

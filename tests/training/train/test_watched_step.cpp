@@ -13,7 +13,7 @@
 #include "train/adam.h"
 #include "train/autocast.h"
 
-using namespace isobar;
+namespace isobar::test_watched_step {
 
 namespace {
 
@@ -169,3 +169,5 @@ TEST_CASE("the fused model moves fewer bytes with fewer operators, and its kerne
   CHECK(in_module(fused, "blocks.0.norm2", OperatorClass::norm).size() == 1);
   CHECK(in_module(fused, "blocks.0.mlp", OperatorClass::pointwise).size() == 1);
 }
+
+}  // namespace isobar::test_watched_step

@@ -12,7 +12,7 @@
 #include "support/temp_folder.h"
 #include "train/weights.h"
 
-using namespace isobar;
+namespace isobar::test_weights {
 
 namespace {
 
@@ -97,3 +97,5 @@ TEST_CASE("a file that is no safetensors file is refused") {
   CHECK_THAT(error_of([&] { load_weights(model.parameters, folder / "w.pt"); }),
              says("not a safetensors file") && says("w.pt") && says("safetensors.torch.save_file"));
 }
+
+}  // namespace isobar::test_weights
