@@ -86,6 +86,7 @@ class Browser : public TabEvents {
     if (message->says == TabSays::drawn || message->says == TabSays::alive) return true;
     frames_due_ = kFramesAfterEvent;
     const bool is_input = message->says >= TabSays::move && message->says <= TabSays::blur;
+    if (is_input) ++heard_;
     return !is_input || !tabs_.leads(tab) || input_.add(*message);
   }
 
@@ -135,8 +136,9 @@ class Browser : public TabEvents {
     keep_frame();
     words_.take(app_.ui().readable_rows());
     deliver();
-    if (!options_.items.empty()) write_items(app_.ui(), options_.items);
     if (app_.ui().moving()) frames_due_ = std::max(1, frames_due_);
+    if (input_.is_empty() && frames_due_ == 0) shown_ = heard_;
+    if (!options_.items.empty()) write_items(app_.ui(), shown_, options_.items);
   }
 
   void keep_frame() {
@@ -186,6 +188,7 @@ class Browser : public TabEvents {
   std::string clipboard_;
   std::atomic<bool> news_{false};
   int frames_due_ = kFramesAfterEvent;
+  std::int64_t heard_ = 0, shown_ = 0;  ///< inputs of tabs; those whose frames are drawn
   std::shared_ptr<const TabFrame> newest_;
   std::uint32_t number_ = 0;
   double next_frame_s_ = 0, drawn_s_ = 0, next_beat_s_ = 0;

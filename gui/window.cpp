@@ -285,7 +285,7 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
       glFinish();
       pace.drawn(begin_us);
       glfwSwapBuffers(window);
-      if (!options.items.empty()) write_items(app.ui(), options.items);
+      if (!options.items.empty()) write_items(app.ui(), 0, options.items);
       if (app.ui().moving()) frames_due = std::max(1, frames_due.load());
       const double left_s = 1.0 / options.frames_per_s - static_cast<double>(steady_us() - begin_us) * 1e-6;
       if (frames_due > 0 && left_s > 0) {

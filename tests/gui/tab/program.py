@@ -88,6 +88,7 @@ class Program:
 
     def start(self, *more):
         self.items_file.unlink(missing_ok=True)
+        self.inputs_before = Client.inputs
         self.process = subprocess.Popen([self.program, "--items", str(self.items_file), *self.words, *more], cwd=self.folder,
                                         env=dict(os.environ, **self.places()), stdout=subprocess.PIPE, text=True)
         self.said = ""
@@ -113,6 +114,10 @@ class Program:
             return json.loads(self.items_file.read_text())
         except (OSError, ValueError):
             return {}
+
+    def shown(self):
+        """Inputs whose frames are drawn."""
+        return self.items().get("", -1)
 
     def drawn(self):
         """Another after each frame."""
@@ -182,16 +187,8 @@ class Tab:
                 raise SystemExit(f"waited in vain for {what}: {self.title!r}, {self.frames} frames, {self.heard[-20:]}")
 
     def settle(self):
-        """Until it was still for a while, or nothing but a cursor blinks."""
-        self.until("the first frame", lambda: self.frames > 0)
-        items, since = None, 0.0
-        while self.take(1.0):
-            if items != self.program.items():
-                items, since = self.program.items(), time.monotonic()
-            elif time.monotonic() > since + 2:
-                return
-            if left_s() < 0:
-                raise SystemExit(f"it never stands still: {self.frames} frames")
+        """Until all frames are drawn that belong to what was typed and clicked."""
+        self.until("what was typed and clicked", lambda: self.program.shown() >= Client.inputs - self.program.inputs_before)
 
     def until_closed(self, what):
         try:
@@ -206,10 +203,7 @@ class Tab:
         place = None
         while place is None or place != self.place_of(name):
             place = self.place_of(name)
-            seen = self.program.drawn()
-            self.client.move(place[0] + 1, place[1])
             self.client.move(*place)
-            self.until(f"a frame with {name!r}", lambda: self.program.drawn() != seen)
             self.settle()
         self.client.button(*place, True)
         self.client.button(*place, False)

@@ -24,6 +24,7 @@ def words(text):
 
 class Client:
     """One connection to 127.0.0.1:PORT or to a Unix socket."""
+    inputs = 0  # of all connections
 
     def __init__(self, place):
         if isinstance(place, int):
@@ -108,17 +109,21 @@ class Client:
     def drawn(self, frame):
         self.send(bytes([4]) + number(frame))
 
+    def input(self, message):
+        Client.inputs += 1
+        self.send(message)
+
     def move(self, x, y):
-        self.send(bytes([5]) + signed(round(16 * x)) + signed(round(16 * y)))
+        self.input(bytes([5]) + signed(round(16 * x)) + signed(round(16 * y)))
 
     def button(self, x, y, down, code=0, held=0):
-        self.send(bytes([7, code, int(down), held]) + signed(round(16 * x)) + signed(round(16 * y)))
+        self.input(bytes([7, code, int(down), held]) + signed(round(16 * x)) + signed(round(16 * y)))
 
     def key(self, code, down, held=0):
-        self.send(bytes([9]) + number(code) + bytes([int(down), held]))
+        self.input(bytes([9]) + number(code) + bytes([int(down), held]))
 
     def text(self, typed):
-        self.send(bytes([10]) + words(typed))
+        self.input(bytes([10]) + words(typed))
 
 
 def enter(place, entry):
