@@ -1,8 +1,8 @@
 # Cases of run.sh: what `submit` promises, on a real Slurm. Each runs in a folder of its own with set -e.
 # shellcheck shell=bash
-training=(trains_over_two_nodes without_srun_alone lost_rank_is_named slow_link_is_seen clocks_may_differ scale_over_jobs model_over_two_nodes
-  warned_goes_on_bit_for_bit)
-waits=(cancel_ends_for_good warned_at_any_moment lost_node_goes_on_elsewhere time_limit_goes_on)  # mostly Slurm's own
+training=(trains_over_two_nodes without_srun_alone lost_rank_is_named clocks_may_differ warned_goes_on_bit_for_bit)
+waits=(slow_link_is_seen scale_over_jobs model_over_two_nodes cancel_ends_for_good warned_at_any_moment
+  lost_node_goes_on_elsewhere time_limit_goes_on)
 
 prepare_data() {
   export ISOBAR_PREFIX=$world/prefix
