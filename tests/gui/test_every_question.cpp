@@ -82,11 +82,11 @@ TEST_CASE("Every question: a learner who is right", "[.full]") {
   Player(true).play_all(right_answer, Outcome::right);
 }
 
-TEST_CASE("Every question: a learner who is wrong", "[.full]") {
+TEST_CASE("Every question: a learner who is wrong", "[.nightly]") {
   Player(true).play_all(wrong_answer, Outcome::not_right);
 }
 
-TEST_CASE("Every question: a learner without runs", "[.full]") {
+TEST_CASE("Every question: a learner without runs", "[.nightly]") {
   Player(false).play_all([](const Question& question, const Truth&) { return any_answer(question); },
                          Outcome::cannot_answer);
 }
