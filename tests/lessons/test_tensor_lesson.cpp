@@ -159,7 +159,7 @@ TEST_CASE(
   const Sets large = {"train.steps=2", "model.patch=2", "train.global_batch=8", "data.grid=[48, 96]",
                       "data.root=" + data().string()};
   double wanted = 0;
-  for (const Choices& mesh :
+  for (const Picks& mesh :
        cases_of({"1 1 no", "2 2 no", "2 2 tokens"},
                 {{"1", "1", "no"}, {"2", "2", "no"}, {"4", "2", "no"}, {"2", "2", "tokens"}})) {
     const int ranks = std::stoi(mesh[0]), tp = std::stoi(mesh[1]);
