@@ -22,10 +22,9 @@ submit() {
 
 state() { on ctl squeue --noheader --states=all --jobs="$job" --format=%T; }
 
-# wait_for SECONDS COMMAND...: until it says yes.
+# wait_for COMMAND...: until it holds; a quarter of an hour at most, for a machine that does other things too.
 wait_for() {
-  local until=$((SECONDS + $1))
-  shift
+  local until=$((SECONDS + 900))
   until "$@"; do
     [ $SECONDS -lt $until ] || { echo "not within its time: $*"; isobar submit --status "$job"; cat run/job-*.log; return 1; }
     sleep 0.1
@@ -50,7 +49,7 @@ PYTHON
 reference() {
   [ ! -e "$world/reference/run/weights.safetensors" ] || return 0
   mkdir -p "$world/reference"
-  (cd "$world/reference" && submit --set train.steps=40 && wait_for 120 is_over && [ "$(state)" = COMPLETED ])
+  (cd "$world/reference" && submit --set train.steps=40 && wait_for is_over && [ "$(state)" = COMPLETED ])
 }
 
 same_as_reference() {
@@ -88,7 +87,7 @@ case_model_over_two_nodes() {
   isobar submit 07_tensor_parallel --nodes 2 --preset cpu_micro --run-dir run --set "data.root=$world/data" --set amp.mode=none \
     --set run.threads=1 --set comm.probe=false --set comm.timeout_s=20 --set train.report_every=1 --set train.steps=40 --set mesh.tp=2 >submitted
   job=$(sed -n 's/^job \([0-9]*\) .*/\1/p' submitted)
-  wait_for 180 is_over
+  wait_for is_over
   [ "$(state)" = COMPLETED ]
   [ "$(figure 'lines[0]["replicas"]')" = 1 ]
   [ "$(figure 'sum(step["tp_calls"] for step in steps) >= 17 * 39')" = True ]
@@ -132,7 +131,7 @@ case_without_srun_alone() {
 "$bin/06_ddp" --preset cpu_micro --run-dir run --set train.steps=3 --set data.root=$world/data
 SCRIPT
   job=$(on ctl sbatch --parsable alone.sbatch)
-  wait_for 60 is_over
+  wait_for is_over
   cat alone.log
   [ "$(state)" = COMPLETED ]
   grep -q "start with srun, or this runs alone" alone.log
@@ -141,9 +140,9 @@ SCRIPT
 
 case_cancel_ends_for_good() {
   submit --set train.steps=120 --set run.fault=slow_stage --set run.fault_ms=200
-  wait_for 60 has_step 20
+  wait_for has_step 20
   isobar submit --cancel run
-  wait_for 60 is_over
+  wait_for is_over
   case $(state) in CANCELLED*) ;; *) return 1 ;; esac
   sleep 15  # longer than a requeued job waits
   case $(state) in CANCELLED*) ;; *) return 1 ;; esac
@@ -154,7 +153,7 @@ case_cancel_ends_for_good() {
   isobar submit 06_ddp --nodes 2 --resume "$PWD/run" --set run.fault=none >again
   cat again
   job=$(sed -n 's/^job \([0-9]*\) .*/\1/p' again)
-  wait_for 120 is_over
+  wait_for is_over
   cat run/job-"$job".log
   [ "$(state)" = COMPLETED ]
   [ "$(figure 'lines[-1]["status"]')" = "done" ]
@@ -163,12 +162,12 @@ case_cancel_ends_for_good() {
 
 case_lost_rank_is_named() {
   submit --set train.steps=4000
-  wait_for 60 has_step 20
+  wait_for has_step 20
   local begin pid
   pid=$(python3 -c 'import json; print(json.loads(open("run/rank-0001.jsonl").readline())["pid"])')
   begin=$(date +%s%N)
   kill -KILL "$pid"
-  wait_for 60 is_over
+  wait_for is_over
   echo "FIGURE killed rank to end of job: $((($(date +%s%N) - begin) / 1000000)) ms"
   [ "$(state)" = FAILED ]
   cat run/job-"$job".log
@@ -181,10 +180,10 @@ case_lost_rank_is_named() {
 case_slow_link_is_seen() {
   local comm='median([line["comm_total_us"] for line in steps][5:])'
   mkdir fast slow
-  (cd fast && submit --set train.steps=30 && wait_for 120 is_over)
+  (cd fast && submit --set train.steps=30 && wait_for is_over)
   on n1 tc qdisc replace dev eth0 root tbf rate 100mbit burst 64kb latency 200ms
   on n2 tc qdisc replace dev eth0 root tbf rate 100mbit burst 64kb latency 200ms
-  (cd slow && submit --set train.steps=30 && wait_for 240 is_over) || true
+  (cd slow && submit --set train.steps=30 && wait_for is_over) || true
   on n1 tc qdisc del dev eth0 root
   on n2 tc qdisc del dev eth0 root
   local fast slow
@@ -200,9 +199,9 @@ warn() { on ctl scancel --signal=USR1 --batch "$job" || is_over; }
 case_warned_goes_on_bit_for_bit() {
   reference
   submit --set train.steps=40 --set run.fault=slow_stage --set run.fault_ms=100
-  wait_for 60 has_step 10
+  wait_for has_step 10
   warn
-  wait_for 120 is_over
+  wait_for is_over
   cat run/job-"$job".log
   [ "$(state)" = COMPLETED ]
   [ "$(figure '[line["attempt"] for line in lines if line["kind"] == "run"]')" = "[0, 1]" ]
@@ -214,11 +213,11 @@ case_warned_goes_on_bit_for_bit() {
 # warn_after MS: a job of its own that is warned so long after its start.
 warn_after() {
   submit --set train.steps=40 --set run.fault=slow_stage --set run.fault_ms=100
-  wait_for 60 grep -qs "start 0" "run/job-$job.log"
+  wait_for grep -qs "start 0" "run/job-$job.log"
   sleep "$(printf '%d.%03d' $(($1 / 1000)) $(($1 % 1000)))"
   echo "warned after $1 ms"
   warn
-  wait_for 120 is_over
+  wait_for is_over
   cat "run/job-$job.log"
   [ "$(state)" = COMPLETED ]
   same_as_reference
@@ -240,7 +239,7 @@ case_time_limit_goes_on() {
   reference
   # Slurm may warn a minute early, and then at once; what is left after two starts is short.
   submit --time 1 --warn 20 --set train.steps=40 --set run.fault=slow_stage --set run.fault_ms=1300
-  wait_for 300 is_over
+  wait_for is_over
   cat run/job-"$job".log
   [ "$(state)" = COMPLETED ]
   grep -q requeued run/job-"$job".log
@@ -262,7 +261,7 @@ exec $bin/06_ddp "\$@"
 SCRIPT
   chmod +x programs/06_ddp
   bin=$PWD/programs submit --set train.steps=40
-  wait_for 120 is_over
+  wait_for is_over
   cat run/job-"$job".log
   [ "$(state)" = COMPLETED ]
   python3 - <<'PYTHON'
@@ -295,14 +294,14 @@ kill_node() {
 case_lost_node_goes_on_elsewhere() {
   local nodes=1 node other begin
   mkdir whole
-  (cd whole && submit --set train.steps=60 && wait_for 120 is_over)
+  (cd whole && submit --set train.steps=60 && wait_for is_over)
   submit --set train.steps=60 --set train.checkpoint_every=5 --set run.fault=slow_stage --set run.fault_ms=100
-  wait_for 60 has_step 12
+  wait_for has_step 12
   node=$(on ctl squeue --noheader --jobs="$job" --format=%N)
   other=n$((3 - ${node#n}))
   begin=$SECONDS
   kill_node "$node"
-  wait_for 200 is_over
+  wait_for is_over
   on "$node" slurmd -N "$node"
   cat run/job-"$job".log
   echo "FIGURE node lost to end of job on $other: $((SECONDS - begin)) s"
