@@ -29,7 +29,7 @@ case_clean_asks() {
   expect "it lists all" says "libtorch-2.11.0"
   expect "nothing removed" complete
   type -P script >/dev/null || return 0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 60 script -qec "./isobar clean" /dev/null <<<n 2>&1)
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 900 script -qec "./isobar clean" /dev/null <<<n 2>&1)
   expect "a person is asked" says "Remove all of this? [y/N]"
   expect "no is no" says "nothing was removed"
 }

@@ -77,7 +77,7 @@ case_driver_and_a_person() {
   type -P script >/dev/null || return 0
   after isobar setup
   driver 580.65.06
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 60 script -qec "./isobar setup" /dev/null <<<n 2>&1)
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 900 script -qec "./isobar setup" /dev/null <<<n 2>&1)
   expect "a question of its own" says "This too? [Y/n]"
   expect "the answer is kept" says "left out; ./isobar --cuda setup brings it later"
   expect "without CUDA" [ ! -e "$PREFIX/libtorch-2.11.0/.complete-cuda" ]

@@ -198,10 +198,10 @@ case_home_that_cannot_be_written() {
 }
 case_asks_where_a_person_is() {
   type -P script >/dev/null || return 0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 60 script -qec "./isobar setup" /dev/null <<<n 2>&1)
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 900 script -qec "./isobar setup" /dev/null <<<n 2>&1)
   expect "it asks" says "Go on? [Y/n]"
   expect "nothing was fetched" count_is pip 0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 60 script -qec "./isobar --yes setup" /dev/null </dev/null 2>&1)
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 900 script -qec "./isobar --yes setup" /dev/null </dev/null 2>&1)
   expect "--yes does not ask" [ "${OUT/Go on/}" = "$OUT" ]
   expect "and goes on" complete
 }

@@ -4,7 +4,7 @@
 # as_user ARGS...: ./isobar where nobody may become root, with a PATH that has only what the scripts take.
 as_user() {
   CODE=0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX timeout 100 ./isobar "$@" 2>&1 </dev/null 5>&-) || CODE=$?
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$WORLD/nosudo" ISOBAR_PREFIX=$PREFIX timeout 900 ./isobar "$@" 2>&1 </dev/null 5>&-) || CODE=$?
 }
 
 # user_machine: packages are missing, nobody is root, and apt can fetch three packages: a compiler, a library, and one

@@ -213,7 +213,7 @@ pid, terminal = pty.fork()
 if pid == 0:
     os.execvpe("bash", ["bash", "./isobar", "--yes", "run", "01_baseline"], {**os.environ, "TERM": "xterm"})  # whatever runs the tests
 said, sent, begin = b"", False, time.time()
-while time.time() - begin < 600:
+while time.time() - begin < 800:
     if select.select([terminal], [], [], 0.1)[0]:
         try:
             said += os.read(terminal, 65536)
@@ -226,7 +226,7 @@ print(said.decode(errors="replace"))
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 255)
 BODY
   CODE=0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 700 python3 "$WORLD/terminal.py" "$WORLD/apt-pid" 2>&1) || CODE=$?
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 900 python3 "$WORLD/terminal.py" "$WORLD/apt-pid" 2>&1) || CODE=$?
   expect "code 130, not $CODE" [ "$CODE" = 130 ]
   expect "one line of all parts" says "packages 3 of 3 · libtorch"
   expect "apt is gone" in_the_end gone "$(cat "$WORLD/apt-pid")"

@@ -69,7 +69,7 @@ as_another() {
   local -a user=()
   [ "$(/usr/bin/id -u)" != 0 ] || user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
   CODE=0
-  OUT=$(cd "${STAND:-$WORLD/elsewhere}" && PATH="$WORLD/bin:$PATH" HOME=$WORLD/their TMPDIR=$WORLD/their timeout 100 "${user[@]}" env -u ISOBAR_PREFIX -u XDG_CACHE_HOME -u ISOBAR_MY \
+  OUT=$(cd "${STAND:-$WORLD/elsewhere}" && PATH="$WORLD/bin:$PATH" HOME=$WORLD/their TMPDIR=$WORLD/their timeout 900 "${user[@]}" env -u ISOBAR_PREFIX -u XDG_CACHE_HOME -u ISOBAR_MY \
     "$TREE/isobar" "$@" 2>&1 </dev/null 5>&-) || CODE=$?
 }
 # move_to_all: to where another user can go, too: the folders above TMPDIR may be private.

@@ -123,7 +123,7 @@ log "pip \$name"
 [[ ! -e "\$WORLD/offline-later" || \$name != nvidia_a ]] || { sleep 1; echo "ERROR: No matching distribution found for \$name"; exit 1; }
 [ ! -e "\$WORLD/slow" ] || { echo \$\$ >"\$WORLD/pip-pid"; exec sleep 600; }
 # Until the first programs are built: so long a real file takes.
-[[ ! -e "\$WORLD/pip-waits" || \$name != torch* ]] || for try in {1..100}; do grep -q '^ninja' "\$WORLD/calls" && break; sleep 0.1; done
+[[ ! -e "\$WORLD/pip-waits" || \$name != torch* ]] || until grep -q '^ninja' "\$WORLD/calls"; do sleep 0.1; done
 mkdir -p "\$dest"
 cp "\$WORLD"/wheels/\$name-*.whl "\$dest/"
 [ ! -e "\$WORLD/altered" ] || for file in "\$dest"/*; do printf x >>"\$file"; done
@@ -253,5 +253,5 @@ after() {
 # isobar ARGS...: sets OUT (both streams) and CODE.
 isobar() {
   CODE=0
-  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 100 ./isobar "$@" 2>&1 </dev/null 5>&-) || CODE=$?
+  OUT=$(cd "$TREE" && PATH="$WORLD/bin:$PATH" ISOBAR_PREFIX="$PREFIX" timeout 900 ./isobar "$@" 2>&1 </dev/null 5>&-) || CODE=$?
 }
