@@ -65,7 +65,7 @@ TEST_CASE("the third step of a run says what it is made of, and no other") {
   CHECK_THAT(types.out, says("blocks.0..3.attn.q") && says("native_layer_norm") && says("f32, f32, f32"));
   const Json told =
       Json::parse(cli({"show", (folder / "run").string(), "--types", "--json"}, folder.path()).out);
-  CHECK(told["rows"].size() == rows.size());
+  CHECK(told["rows"].values().size() == rows.size());
   CHECK(Json::parse(
             cli({"show", (folder / "run").string(), "--json"}, folder.path()).out)["operators"]["launches"] ==
         calls);
@@ -106,7 +106,7 @@ TEST_CASE("the ladder trains real lessons and finds that they train alike") {
   INFO(result.err);
   REQUIRE(result.code == 0);
   const Json out = Json::parse(result.out);
-  REQUIRE(out["rungs"].size() == 4);
+  REQUIRE(out["rungs"].values().size() == 4);
   CHECK(out["rungs"][0]["parity"] == "baseline");
   CHECK(out["rungs"][1]["parity"] == "bit-equal");
   CHECK(out["rungs"][2]["parity"] == "bit-equal");

@@ -117,12 +117,12 @@ TEST_CASE("a quartet measures in turn, leaves a run of each trial, and gives a v
   REQUIRE(result.code == 0);
   const Json told = Json::parse(result.out);
   CHECK(told["quartet"] == "01_baseline");
-  CHECK(told["cases"].size() == 3);
+  CHECK(told["cases"].values().size() == 3);
   for (const Json& one : told["cases"].values()) {
-    CHECK(one["trials"].size() == 2);
+    CHECK(one["trials"].values().size() == 2);
     CHECK(one["min"].as_number() <= one["samples_per_s"].as_number());
     CHECK(one["samples_per_s"].as_number() <= one["max"].as_number());
-    CHECK(one["runs"].size() == 2);
+    CHECK(one["runs"].values().size() == 2);
     CHECK(one["means"]["step_us"].as_number() > 0);
   }
   CHECK(told["verdict"].as_text().size() > 3);
@@ -197,13 +197,13 @@ TEST_CASE("a sweep measures its grid in turn and marks the best") {
   const ProcessResult result = cli(json_words, folder.path());
   REQUIRE(result.code == 0);
   const Json told = Json::parse(result.out);
-  REQUIRE(told["points"].size() == 4);
+  REQUIRE(told["points"].values().size() == 4);
   CHECK(told["points"][1]["keys"] == Json{{"train.global_batch", "1"}, {"data.shuffle", "false"}});
   int best = 0;
   for (const Json& point : told["points"].values()) {
     const bool is_best = point["best"] == true;
     best += is_best ? 1 : 0;
-    CHECK(point["runs"].size() == 2);
+    CHECK(point["runs"].values().size() == 2);
     CHECK(point.contains("stall_share"));
     if (is_best) {
       for (const Json& other : told["points"].values())

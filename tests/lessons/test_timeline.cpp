@@ -96,7 +96,7 @@ TEST_CASE("a run is drawn in the terminal, as JSON, and as a trace") {
                             !says("\x1b"));
   const Json figures =
       Json::parse(show(traced(), {"--timeline", "--json", "--step", "2", "--steps", "1"}).out);
-  CHECK(figures["drawn"]["spans"].size() == kStages.size());
+  CHECK(figures["drawn"]["spans"].values().size() == kStages.size());
   CHECK(figures["steady"]["tracks"][0]["track"] == "loop");
   const TempFolder folder;
   const ProcessResult written = show(traced(), {"--trace", folder / "t.json"});

@@ -22,9 +22,9 @@ ISOBAR_MADE_HERE template class std::vector<std::filesystem::path>;
 
 namespace isobar {
 
-#define ISOBAR_CLAIMED(type)                                        \
+#define ISOBAR_CLAIMED(type)                                           \
   ISOBAR_MADE_HERE template std::string claim_text<type>(const void*); \
-  ISOBAR_MADE_HERE template ClaimPart claim_part(type const&);      \
+  ISOBAR_MADE_HERE template ClaimPart claim_part(type const&);         \
   ISOBAR_MADE_HERE template Claim<type> Claims::operator<=(type const&) const;
 ISOBAR_CLAIMED(bool)
 ISOBAR_CLAIMED(int)

@@ -12,6 +12,9 @@
 
 namespace isobar {
 
+template <typename Integer>
+concept NaturalNumber = std::unsigned_integral<Integer> && !std::same_as<Integer, bool>;
+
 /// A value that is built, or was read. Objects keep the order of their keys.
 class Json {
  public:
@@ -25,9 +28,8 @@ class Json {
   Json(const char* value) : Json(std::string_view(value)) {}
   template <std::signed_integral Integer>
   Json(Integer value) : kind_(Kind::number), text_(std::to_string(value)) {}
-  template <std::unsigned_integral Integer>
-  requires(!std::same_as<Integer, bool>) Json(Integer value)
-      : kind_(Kind::number), text_(std::to_string(value)) {}
+  template <NaturalNumber Integer>
+  Json(Integer value) : kind_(Kind::number), text_(std::to_string(value)) {}
   /// The shortest digits that give the same number again; null for one that is not finite.
   Json(double value);
   template <typename Value>
@@ -46,7 +48,6 @@ class Json {
   void erase(std::string_view key);
 
   bool empty() const { return values_.empty(); }
-  std::size_t size() const { return values_.size(); }
   bool contains(std::string_view key) const;
   /// The same kind and content: members in any order, numbers by value.
   bool operator==(const Json& other) const;

@@ -61,7 +61,7 @@ TEST_CASE("values are equal in any order of keys, numbers by value and whole one
   CHECK(value["a"][2] == "x");
   CHECK(value["b"]["d"] == true);
   CHECK(value["b"]["c"] == Json());
-  CHECK(value["a"].size() == 3);
+  CHECK(value["a"].values().size() == 3);
   CHECK(value.contains("a"));
   CHECK_FALSE(value.contains("c"));
   for (const char* const other :

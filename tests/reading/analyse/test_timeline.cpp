@@ -283,7 +283,7 @@ TEST_CASE("figures and drawn spans are one JSON object") {
       timeline_json(table, make_timeline(table, RunSeries{}, {.first = 2, .steps = 1}), "cut \xc3").text());
   CHECK(out["drawn"]["first_step"] == 2);
   CHECK(out["drawn"]["last_step"] == 2);
-  CHECK(out["drawn"]["spans"].size() == 11);
+  CHECK(out["drawn"]["spans"].values().size() == 11);
   CHECK(out["drawn"]["spans"][0] == Json{{"track", "loop"},
                                          {"name", "load"},
                                          {"step", 2},

@@ -62,8 +62,8 @@ TEST_CASE("the ladder says what is done, what is next and how long it takes") {
   CHECK_THAT(result.out, says(">  01_baseline") && says("Baseline: the plain loop") && says("02_workers") &&
                              says("not begun, about ") && says("next: ./isobar learn 01_baseline"));
   const Json json = Json::parse(course.run({"learn", "--json"}).out);
-  CHECK(json["lessons"].size() == 2);
-  CHECK(json["lessons"][1]["beats"].size() == 6);
+  CHECK(json["lessons"].values().size() == 2);
+  CHECK(json["lessons"][1]["beats"].values().size() == 6);
   CHECK(json["lessons"][1]["takes_s"].as_number() > 3 * 60);
   CHECK_THAT(course.run({"learn", "02"}).out,
              says("[ ] read") && says("predict 0/2") && says("in a terminal"));

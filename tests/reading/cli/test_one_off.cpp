@@ -108,7 +108,7 @@ TEST_CASE("a section stands for its switches, and JSON says the same") {
   REQUIRE(result.code == 0);
   const Json json = Json::parse(result.out);
   CHECK(json["one_off"] == true);
-  REQUIRE(json["points"].size() == 5);
+  REQUIRE(json["points"].values().size() == 5);
   CHECK(json["points"][0]["keys"] ==
         Json{{"fusion.adam", "true"}, {"fusion.bias_gelu", "true"}, {"fusion.qkv", "true"}});
   CHECK(json["points"][0]["ratio"] == 1.0);
@@ -121,7 +121,7 @@ TEST_CASE("a section stands for its switches, and JSON says the same") {
   CHECK(json["points"][4]["moved_bytes"] == 6'500'000);
   // One key alone: its second value is all second values.
   const ProcessResult one = world.sweep({"train.global_batch=4,2,8", "--repeats", "1", "--json"});
-  CHECK(Json::parse(one.out)["points"].size() == 3);
+  CHECK(Json::parse(one.out)["points"].values().size() == 3);
   CHECK(Json::parse(one.out)["points"][1]["direction"] == "unknown");  // of single runs
   CHECK_FALSE(Json::parse(one.out)["points"][1].contains("ratio"));
 }

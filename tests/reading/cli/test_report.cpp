@@ -150,7 +150,7 @@ TEST_CASE("import makes runs of the logs below a folder, once, and compare takes
   INFO(first.err);
   REQUIRE(first.code == 0);
   const auto told = Json::parse(first.out)["runs"];
-  REQUIRE(told.size() == 1);
+  REQUIRE(told.values().size() == 1);
   CHECK(told[0]["source"] == "tutorial");
   CHECK(told[0]["result"] == "imported");
   CHECK(told[0]["steps"] == 64);
