@@ -8,7 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from program import BEAT, OVER, Program, Tab, append_step, wait, write_run
+from program import BEAT, OVER, Program, Tab, append_step, write_run
 from tab_client import Reader
 
 MARKUP = "<img src=x onerror=alert(1)>"
@@ -56,7 +56,9 @@ def check_idle(tab):
 def check_start(program, tab):
     tab.click("Settings")
     tab.click("Start")
-    words = wait("the program", lambda: program.arguments.exists() and program.arguments.read_text())
+    # A tab that waits goes on answering: one that is not heard of for long is closed.
+    tab.until("the program", lambda: program.arguments.exists() and program.arguments.read_text())
+    words = program.arguments.read_text()
     assert words.split("\n")[:2] == ["run", "01_baseline"], words
     opened = (program.folder / "arguments.open").read_text()
     assert "socket:" not in opened, f"it was handed our connections: {opened}"
