@@ -75,6 +75,9 @@ endfunction()
 
 # A test is compiled far more often than it is waited for, and what it tests is optimised: at -O1 its units take half as long again.
 set(ISOBAR_TEST_OPTIONS -O0 -g0)
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=gold ISOBAR_HAS_GOLD)  # comes with Debian 12's compiler, and takes a third of the time
+set(ISOBAR_TEST_LINK $<$<BOOL:${ISOBAR_HAS_GOLD}>:-fuse-ld=gold>)
 
 # Where tests and benches begin their includes: at the tests, and at their wings, which mirror those of engine/.
 set(ISOBAR_TEST_INCLUDES ${CMAKE_SOURCE_DIR}/tests)
@@ -106,6 +109,7 @@ function(isobar_test name)
   isobar_own(test_${name})
   isobar_unity(test_${name} EACH 5)
   target_compile_options(test_${name} PRIVATE ${ISOBAR_TEST_OPTIONS})
+  target_link_options(test_${name} PRIVATE ${ISOBAR_TEST_LINK})
   if(arg_TENSORS)
     isobar_precompiled(tensor_test test_${name})
   elseif(NOT "Libtorch::omp" IN_LIST arg_LINK)  # whose files are compiled with -fopenmp
