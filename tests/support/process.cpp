@@ -112,7 +112,7 @@ void run_anew(std::vector<std::string> words, std::vector<std::string> environme
   wait_with_deadline(pid, ended, options, result);
 }
 
-/// The same for one that is loaded. False where it runs already, or where this run is to be loaded otherwise.
+/// Starts one that is loaded. False where it runs already, or where this run is to be loaded otherwise.
 bool run_loaded(const std::vector<std::string>& words, const std::vector<std::string>& environment,
                 const TempFolder& folder, const ProcessOptions& options, ProcessResult& result) {
   struct Program {

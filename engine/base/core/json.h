@@ -49,7 +49,7 @@ class Json {
 
   bool empty() const { return values_.empty(); }
   bool contains(std::string_view key) const;
-  /// The same kind and content: members in any order, numbers by value.
+  /// Equal in kind and content: members in any order, numbers by value.
   bool operator==(const Json& other) const;
   /// Of an object or array, in order.
   const std::vector<Json>& values() const { return values_; }

@@ -52,7 +52,7 @@ std::vector<std::string> shell_words(const std::string& command) {
   return out;
 }
 
-/// As engine/base/check/CMakeLists.txt has them.
+/// They stand in engine/base/check/CMakeLists.txt.
 const char* options_of(Watch watch) {
   switch (watch) {
     case Watch::address:

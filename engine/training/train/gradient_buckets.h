@@ -92,7 +92,7 @@ class GradientBuckets final : private BucketMessenger {
   /// never came, or a bucket that the dispatcher left out.
   std::vector<CollectiveTimes> finish();
 
-  /// Of the last backward pass, in the order in which it reached the places.
+  /// What the last backward pass brought, in the order in which it reached the places.
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   std::int64_t backward_us() const { return backward_us_; }  ///< of the same, since `begin`
   std::size_t count() const { return works_.size(); }

@@ -34,7 +34,7 @@ namespace isobar {
 struct GradientOrder {
   std::vector<std::size_t> leaves;        ///< their places in Parameters::leaves
   std::vector<std::int64_t> sizes_bytes;  ///< of each
-  // Of the step before, on rank 0, since its backward pass began; none before the first.
+  // Rank 0 measured them in the step before, since its backward pass began; none before the first.
   std::vector<double> ready_us;  ///< when each was there
   double backward_us = 0;        ///< when the pass was done
 };

@@ -115,7 +115,7 @@ class StepGraph final : private StepDevice {
   bool is_ending_ = false;   ///< no operation is at fault then
   std::int64_t layout_ = 0;  ///< Parameters::layout_version when it was recorded
   StepOutput recorded_;      ///< where a replay leaves its results
-  // Of the step under way.
+  // These belong to the step under way.
   const StepParts* parts_ = nullptr;
   const Enter* enter_ = nullptr;
   Stage stage_ = Stage::forward;
