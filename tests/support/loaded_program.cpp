@@ -22,16 +22,13 @@ LoadedProgram::LoadedProgram(const std::string& program, const std::string& prel
   socket_ = ends[0];
   const int size = 1 << 20;
   setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
   const int theirs = dup(ends[1]);  // which a new program keeps
   std::vector<std::string> words = {program};
   std::vector<std::string> environment = {"LD_PRELOAD=" + preloaded,
                                           "ISOBAR_FORKS_ON=" + std::to_string(theirs)};
   for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
-  const int error = posix_spawn(&stands_, program.c_str(), &actions, nullptr, as_argv(words).data(),
+  const int error = posix_spawn(&stands_, program.c_str(), nullptr, nullptr, as_argv(words).data(),
                                 as_argv(environment).data());
-  posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   close(theirs);
   if (error != 0) throw std::runtime_error("cannot start " + program);
