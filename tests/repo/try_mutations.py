@@ -2,9 +2,9 @@
 
 Usage: try_mutations.py [--seed N] [--count 20] [--build BUILD] [--list]. Draws lines of engine/ by the seed and changes one operator or constant in
 each, in place: the tree must have no other changes in engine/, and every file is as it was when the program ends, also by Ctrl-C. A mistake is built
-alone with what links it; then the full tier's tests whose programs depend on it run, those first that took least time, until one fails. The
-outcomes are kept in BUILD/mutations-SEED.json: a call that was cut off continues there. Ends with 1 where a mistake was not noticed; whether such a
-one changes any behaviour is a person's to judge.
+alone with what links it; then the full tier's tests whose programs depend on it run until one fails: first those of the file's own room, then all
+others. The outcomes are kept in BUILD/mutations-SEED.json: a call that was cut off continues there. Ends with 1 where a mistake was not noticed;
+whether such a one changes any behaviour is a person's to judge.
 """
 import argparse
 import json
@@ -77,42 +77,59 @@ def ninja(build, *words):
     return subprocess.run(["ninja", "-C", str(build), *words], capture_output=True, text=True)
 
 
-def users_of(build, file):
-    """The programs that depend on a source, by links and by what they start."""
-    objects = set()
-    unit = None
-    for line in ninja(build, "-t", "deps").stdout.splitlines():
-        if match := re.match(r"(\S+): #deps", line):
-            unit = match.group(1)
-        elif (build / line.strip()).resolve() == HOME / file:
-            objects.add(unit)
+def edges_of(build):
+    """For each file that ninja makes those that it needs."""
     inputs = {}
     for match in re.finditer(r"^build ([^:|]+?)(?: \|[^:]*)?: \S+(.*)$", (build / "build.ninja").read_text(), re.M):
         needs = [word for word in match.group(2).split() if word not in ("|", "||")]
         for output in match.group(1).split():
             inputs.setdefault(output, set()).update(needs)
-    reached, before = set(objects), -1
+    return inputs
+
+
+def users_of(build, file, inputs):
+    """The programs that depend on a source, by links and by what they start."""
+    reached, unit = set(), None
+    for line in ninja(build, "-t", "deps").stdout.splitlines():
+        if match := re.match(r"(\S+): #deps", line):
+            unit = match.group(1)
+        elif (build / line.strip()).resolve() == HOME / file:
+            reached.add(unit)
+    before = -1
     while len(reached) != before:
         before = len(reached)
         reached |= {output for output, needs in inputs.items() if not needs.isdisjoint(reached)}
     return {Path(name).name for name in reached if name.startswith("bin/")}
 
 
+def room_of(programs, file, inputs):
+    """Those of the test programs that are made in the folder of tests/ that has the name of the source's folder, or of the one above it."""
+    for folder in Path(file).relative_to("engine").parents:
+        near = {name for name in programs if any(need.startswith(f"tests/{folder}/CMakeFiles/") for need in inputs.get(f"bin/{name}", ()))}
+        if near:
+            return near
+    return set()
+
+
 def tests_of(build, programs):
-    """Names of the full tier's tests whose command names one of the programs; by the time that they took before."""
+    """Names of the full tier's tests whose command names one of the programs."""
     listed = json.loads(subprocess.run(["ctest", "--test-dir", str(build), "--show-only=json-v1"], capture_output=True, text=True, check=True).stdout)
-    costs = {}
-    log = build / "Testing/Temporary/CTestCostData.txt"
-    for line in log.read_text().splitlines() if log.is_file() else []:
-        words = line.split()
-        if len(words) == 3:
-            costs[words[0]] = float(words[2])
     names = []
     for test in listed["tests"]:
         labels = next((p["value"] for p in test["properties"] if p["name"] == "LABELS"), [])
         if "setup" not in labels and any(Path(word).name in programs for word in test.get("command", [])):
             names.append(test["name"])
-    return sorted(names, key=lambda name: costs.get(name, 1e9))
+    return names
+
+
+def failing(build, names):
+    """Runs the tests until one fails, and returns the names of those that failed."""
+    if not names:
+        return []
+    run = subprocess.run(["ctest", "--test-dir", str(build), "-j6", "--stop-on-failure", "--timeout", "300", "-R", f"^({'|'.join(names)})$"],
+                         capture_output=True, text=True)
+    failed = re.findall(r"Test +#\d+: (\S+) .*\*\*\*(?!Skipped|Not Run)", run.stdout)
+    return failed or ([] if run.returncode == 0 else ["ctest"])
 
 
 def attempt(build, file, number, column, length, instead):
@@ -123,19 +140,23 @@ def attempt(build, file, number, column, length, instead):
     lines[number] = line[:column] + instead + line[column + length:]
     began = time.monotonic()
     found = {"file": file, "line": number + 1, "was": line.strip(), "is": lines[number].strip()}
-    programs = users_of(build, file)
-    tests = tests_of(build, programs)
+    inputs = edges_of(build)
+    programs = users_of(build, file, inputs)
+    near = room_of(programs, file, inputs)
+    tried = 0
     try:
         path.write_text("".join(lines))
-        targets = sorted(f"bin/{program}" for program in programs)
-        built = ninja(build, "-j2", *targets)
-        if built.returncode != 0:
-            return {**found, "outcome": "does not compile", "seconds": round(time.monotonic() - began)}
-        for name in tests:
-            run = subprocess.run(["ctest", "--test-dir", str(build), "-R", f"^{re.escape(name)}$", "--timeout", "600"], capture_output=True, text=True)
-            if run.returncode != 0:
-                return {**found, "outcome": "noticed", "by": name, "tests": len(tests), "seconds": round(time.monotonic() - began)}
-        return {**found, "outcome": "not noticed", "tests": len(tests), "seconds": round(time.monotonic() - began)}
+        for round_of in (near, programs - near):
+            if not round_of:
+                continue
+            built = ninja(build, "-j2", *sorted(f"bin/{program}" for program in round_of))
+            if built.returncode != 0:
+                return {**found, "outcome": "does not compile", "seconds": round(time.monotonic() - began)}
+            tests = tests_of(build, round_of)
+            tried += len(tests)
+            if failed := failing(build, tests):
+                return {**found, "outcome": "noticed", "by": " ".join(failed), "tests": tried, "seconds": round(time.monotonic() - began)}
+        return {**found, "outcome": "not noticed", "tests": tried, "seconds": round(time.monotonic() - began)}
     finally:
         path.write_text(before)
 
