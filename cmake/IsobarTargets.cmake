@@ -19,6 +19,9 @@ function(isobar_precompiled kind)
     foreach(target ${ARGN})
       target_precompile_headers(${target} REUSE_FROM isobar_${kind}_headers)
       target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake)  # where one does not fit
+      if(kind MATCHES "tensor")
+        target_include_directories(${target} BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/cmake/libtorch/narrow)
+      endif()
     endforeach()
   endif()
 endfunction()
@@ -37,6 +40,15 @@ endfunction()
 # isobar_alone(a.cpp b.cpp): files of a folder that are compiled by themselves, since what they include is heavy.
 function(isobar_alone)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
+# isobar_two_units(TARGET a.cpp b.cpp): these files of a folder are compiled together, since they share heavy includes, and the others together.
+function(isobar_two_units target)
+  get_target_property(sources ${target} SOURCES)
+  list(REMOVE_ITEM sources ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  set_source_files_properties(${ARGN} PROPERTIES UNITY_GROUP heavy)
+  set_source_files_properties(${sources} PROPERTIES UNITY_GROUP light)
 endfunction()
 
 # isobar_library(core SOURCES a.cpp b.cpp LINK isobar::record fmt::fmt [EACH N] [TENSORS | SHARED]): a folder of a wing of engine/, or the part of one that some

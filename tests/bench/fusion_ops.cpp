@@ -1,6 +1,7 @@
 #include "bench/fusion_ops.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/IListRef.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/full_like.h>
 #include <ATen/ops/zeros_like.h>

@@ -1,6 +1,7 @@
 #include "fused/functions.h"
 
 #include <ATen/TensorOperators.h>
+#include <ATen/core/IListRef.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/cat.h>

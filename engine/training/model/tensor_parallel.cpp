@@ -3,7 +3,7 @@
 #include "model/tensor_parallel.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 
 #include <vector>
 
@@ -34,7 +34,7 @@ void TensorParallel::sum_partial_gradients(Parameters& parameters) const {
   for (const Parameter& parameter : parameters.all()) {
     if (parameter.sums_over_tp) parts.push_back(parameter.tensor.grad().view(-1));
   }
-  const at::Tensor message = at::cat(parts);
+  const at::Tensor message = at::concat(parts);
   ranks_->all_reduce(message, "tp partial gradients");
   std::int64_t begin = 0;
   for (at::Tensor& part : parts) {

@@ -1,7 +1,7 @@
 #include "run/replica_check.h"
 
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 #include <ATen/ops/max.h>
 #include <fmt/format.h>
 
@@ -43,7 +43,7 @@ std::vector<NamedValues> buffer_values(const Parameters& parameters) {
 at::Tensor flat(const std::vector<NamedValues>& named) {
   std::vector<at::Tensor> values;
   for (const NamedValues& one : named) values.push_back(one.values);
-  return at::cat(values);
+  return at::concat(values);
 }
 
 /// Names and shapes in their order, a line each.

@@ -1,6 +1,6 @@
 #include "run/step_figures.h"
 
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
@@ -37,8 +37,8 @@ FetchedFigures::FetchedFigures(const FigureTensors& tensors) : fetched_(true) {
   };
   const at::Tensor report =
       scales(tensors) ? tensors.scaler->report() : at::zeros({3}, loss.options().dtype(at::kDouble));
-  const at::Tensor all =
-      at::cat({one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report, one(tensors.own_loss)});
+  const at::Tensor all = at::concat(
+      {one(loss), one(tensors.nonfinite), one(tensors.gradient_norm), report, one(tensors.own_loss)});
   coming_ = at::empty(all.sizes(), at::TensorOptions(at::kDouble).pinned_memory(true));
   coming_.copy_(all, /*non_blocking=*/true);
 }

@@ -4,7 +4,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/_amp_foreach_non_finite_check_and_unscale.h>
 #include <ATen/ops/_amp_update_scale.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/zeros.h>
 
@@ -69,7 +69,7 @@ void GradScaler::update() {
   skipped_[1].add_(1).mul_(skipped);
 }
 
-at::Tensor GradScaler::report() const { return at::cat({state_.scale.to(at::kDouble).view(1), skipped_}); }
+at::Tensor GradScaler::report() const { return at::concat({state_.scale.to(at::kDouble).view(1), skipped_}); }
 
 std::vector<NamedTensor> GradScaler::state() const {
   if (!active_) return {};

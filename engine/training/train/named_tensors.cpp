@@ -1,7 +1,7 @@
 #include "train/named_tensors.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -117,7 +117,7 @@ std::vector<NamedTensor> gathered(const std::vector<NamedTensor>& tensors, Comm&
       const at::Tensor all = at::empty(shape, mine.options());
       comm.all_gather(all.view(-1), mine.view(-1), "whole tensors").wait();
       const std::vector<at::Tensor> pieces = all.unbind(0);
-      whole = at::cat(pieces, shard.dim);
+      whole = at::concat(pieces, shard.dim);
     }
     if (comm.rank() == 0) out.push_back({name, whole.detach().cpu()});
   }

@@ -1,7 +1,7 @@
 #include "train/replicas.h"
 
 #include <ATen/core/grad_mode.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 
 #include <algorithm>
 #include <cmath>
@@ -48,7 +48,7 @@ void broadcast_buffers(const Parameters& parameters, Comm& comm) {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> flat;
   for (const Buffer& buffer : parameters.buffers()) flat.push_back(buffer.tensor.view(-1));
-  const at::Tensor message = at::cat(flat);
+  const at::Tensor message = at::concat(flat);
   comm.broadcast(message, 0, "buffers").wait();
   std::int64_t begin = 0;
   for (at::Tensor& buffer : flat) {

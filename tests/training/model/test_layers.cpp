@@ -16,6 +16,8 @@
 #include "model/vit.h"
 #include "support/catch.h"
 #include "support/tolerances.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 

@@ -1,5 +1,5 @@
 #include <ATen/TensorOperators.h>
-#include <ATen/ops/cat.h>
+#include <ATen/ops/concat.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/ones.h>
 
@@ -127,7 +127,7 @@ TEST_CASE("shards of a parameter put together are the whole one") {
       parts.push_back(initial_values(part, 3));
     }
     const Parameter whole = {{.name = "w", .full_shape = {8, 6}, .init = Init::truncated_normal}, {}, 0};
-    CHECK(at::equal(at::cat(parts, dim), initial_values(whole, 3)));
+    CHECK(at::equal(at::concat(parts, dim), initial_values(whole, 3)));
   }
 }
 
@@ -171,8 +171,8 @@ TEST_CASE("joined parameters lie side by side, keep names and values, and share 
     CHECK(at::equal(plain.all()[i].tensor, joined.all()[i].tensor));
     if (i < 6) (i % 2 == 0 ? weights : biases).push_back(plain.all()[i].tensor);
   }
-  CHECK(at::equal(weight, at::cat(weights)));
-  CHECK(at::equal(bias, at::cat(biases)));
+  CHECK(at::equal(weight, at::concat(weights)));
+  CHECK(at::equal(bias, at::concat(biases)));
   CHECK(count_of(joined) == count_of(plain));
   CHECK(joined.gradients().numel() > count_of(joined));
   (weight.square().sum() + bias.sum()).backward();

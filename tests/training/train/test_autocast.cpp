@@ -15,6 +15,8 @@
 #include "support/catch.h"
 #include "train/autocast.h"
 #include "train/loss.h"
+// below all
+#include "support/claim_macros.h"
 
 namespace isobar::test_autocast {
 

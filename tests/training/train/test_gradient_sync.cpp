@@ -14,6 +14,8 @@
 #include "train/gradient_hooks.h"
 #include "train/schedule.h"
 #include "train/sync_world.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 using namespace isobar::testing;
