@@ -30,6 +30,16 @@ Catch::ResultDisposition::Flags disposition_of(Macro macro) {
   return is_false ? flags | Catch::ResultDisposition::FalseTest : flags;
 }
 
+/// Counts an assertion that holds, where this Catch2 can do that alone.
+template <typename Capture>
+bool counts_passed(Capture& capture) {
+  if constexpr (requires { capture.assertionPassed(); }) {
+    capture.assertionPassed();
+    return true;
+  }
+  return false;
+}
+
 /// A text that is to match.
 class Matched final : public Catch::ITransientExpression {
  public:
@@ -67,21 +77,34 @@ void Claimed::streamReconstructedExpression(std::ostream& out) const {
 }
 
 Assertion::Assertion(Macro macro, const char* file, int line, const char* text)
-    : handler_(name_of(macro), Catch::SourceLineInfo(file, static_cast<std::size_t>(line)), text,
-               disposition_of(macro)) {}
+    : macro_(macro), file_(file), line_(line), text_(text) {}
 
 Assertion::~Assertion() = default;
 
-void Assertion::take(const Claimed& claimed) { handler_.handleExpr(claimed); }
+Catch::AssertionHandler& Assertion::handler() {
+  if (!handler_)
+    handler_.emplace(name_of(macro_), Catch::SourceLineInfo(file_, static_cast<std::size_t>(line_)), text_,
+                     disposition_of(macro_));
+  return *handler_;
+}
+
+void Assertion::take_claim(const Catch::ITransientExpression& claim) {
+  static const bool reports_all = Catch::getCurrentContext().getConfig()->includeSuccessfulResults();
+  const bool is_false = macro_ == Macro::check_false || macro_ == Macro::require_false;
+  if (claim.getResult() == is_false || reports_all || !counts_passed(Catch::getResultCapture()))
+    handler().handleExpr(claim);
+}
 
 void Assertion::take(Claim<bool> claim) { take(Claimed(claim.left, claim_part(claim.left))); }
 
 void Assertion::match(const std::string& text, const TextMatcher& matcher) {
-  handler_.handleExpr(Matched(text, matcher));
+  take_claim(Matched(text, matcher));
 }
 
-void Assertion::threw() { handler_.handleUnexpectedInflightException(); }
+void Assertion::threw() { handler().handleUnexpectedInflightException(); }
 
-void Assertion::end() { handler_.complete(); }
+void Assertion::end() {
+  if (handler_) handler_->complete();
+}
 
 }  // namespace isobar

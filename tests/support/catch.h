@@ -5,6 +5,7 @@
 // what a test cost to compile. Here each pair makes one, and what does not depend on types is compiled once.
 // Reports are as ever.
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -103,7 +104,8 @@ Claim<Left> Claims::operator<=(const Left& left) const {
 
 enum class Macro { check, check_false, require, require_false, check_that, require_that };
 
-/// One CHECK or REQUIRE, from its begin to its end.
+/// One CHECK or REQUIRE, from its begin to its end. One that holds is counted, and no more: some test
+/// programs make a million.
 class Assertion {
  public:
   Assertion(Macro macro, const char* file, int line, const char* text);
@@ -111,7 +113,7 @@ class Assertion {
   Assertion(const Assertion&) = delete;
   Assertion& operator=(const Assertion&) = delete;
 
-  void take(const Claimed& claimed);
+  void take(const Claimed& claimed) { take_claim(claimed); }
   void take(Claim<bool> claim);
   template <typename Value>
   void take(Claim<Value> claim) {
@@ -124,7 +126,14 @@ class Assertion {
   void end();
 
  private:
-  Catch::AssertionHandler handler_;
+  void take_claim(const Catch::ITransientExpression& claim);
+  Catch::AssertionHandler& handler();
+
+  Macro macro_;
+  const char* file_;
+  int line_;
+  const char* text_;
+  std::optional<Catch::AssertionHandler> handler_;
 };
 
 }  // namespace isobar
