@@ -54,6 +54,15 @@ inline ProcessResult run_lesson(const std::vector<std::string>& words, ProcessOp
   return run_process(words, options);
 }
 
+/// A command of the launcher, which starts that lesson: each of its processes is loaded already.
+inline ProcessResult run_launcher(const std::string& lesson, std::vector<std::string> words,
+                                  ProcessOptions options = {}) {
+  words.insert(words.begin(), bin_folder(ISOBAR_BIN) + "/isobar-cli");
+  options.preloaded = ISOBAR_FORKS;
+  options.started = bin_folder(ISOBAR_BIN) + "/" + lesson;
+  return run_process(words, options);
+}
+
 inline ProcessResult train_lesson(const std::string& lesson, const std::filesystem::path& run_dir,
                                   const std::vector<std::string>& sets, const ProcessOptions& options = {}) {
   std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/" + lesson,

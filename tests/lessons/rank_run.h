@@ -18,8 +18,7 @@ inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
                                const std::vector<std::string>& sets, const ProcessOptions& options = {},
                                const std::string& lesson = "06_ddp",
                                const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "run", lesson, "--ranks",
-                                    std::to_string(ranks)};
+  std::vector<std::string> words = {"run", lesson, "--ranks", std::to_string(ranks)};
   if (!run_dir.empty()) {
     words.insert(words.end(), {"--preset", "cpu_micro", "--run-dir", run_dir.string()});
     for (const char* const set : {"amp.mode=none", "comm.timeout_s=300", "train.report_every=1",
@@ -29,7 +28,7 @@ inline ProcessResult run_ranks(int ranks, const std::filesystem::path& run_dir,
   }
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
   words.insert(words.end(), more.begin(), more.end());
-  return run_process(words, options);
+  return run_launcher(lesson, words, options);
 }
 
 /// The same for a run that goes on.

@@ -27,9 +27,9 @@ TEST_CASE("a wall clock that jumps back changes no duration") {
 TEST_CASE("memory that runs out, or would, is told with figures and the stage") {
   const TempFolder folder;
   const ProcessResult refused =
-      run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_micro", "--run-dir",
-                   (folder / "large").string(), "--set", "data.root=" + data().string(), "--set",
-                   "train.global_batch=100000000"});
+      run_lesson({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_micro", "--run-dir",
+                  (folder / "large").string(), "--set", "data.root=" + data().string(), "--set",
+                  "train.global_batch=100000000"});
   CHECK(refused.code == 2);
   CHECK_THAT(refused.err, says("would take about") && says("are free") && says("smaller train.global_batch"));
   CHECK_FALSE(fs::exists(folder / "large"));

@@ -14,11 +14,11 @@ namespace {
 /// work on the machine disturbs least.
 ProcessResult cli(std::vector<std::string> words, const std::filesystem::path& folder,
                   std::vector<std::string> sets = {}) {
-  words.insert(words.begin(), bin_folder(ISOBAR_BIN) + "/isobar-cli");
+  const std::string lesson = words[1];
   words.insert(words.end(), {"--preset", "cpu_micro"});
   sets.insert(sets.begin(), {"data.root=" + data().string(), "run.threads=1"});
   for (const std::string& set : sets) words.insert(words.end(), {"--set", set});
-  return run_process(words, {.folder = folder.string()});
+  return run_launcher(lesson, words, {.folder = folder.string()});
 }
 
 /// The `run` lines of all runs below `folder`, in the order in which they began.

@@ -228,7 +228,7 @@ TEST_CASE("what cannot be is refused before anything starts") {
     CHECK_THAT(result.err, says("--ranks"));
   }
   const ProcessResult alone =
-      run_process({bin_folder(ISOBAR_BIN) + "/06_ddp", "--ranks", "2", "--preset", "cpu_micro"});
+      run_lesson({bin_folder(ISOBAR_BIN) + "/06_ddp", "--ranks", "2", "--preset", "cpu_micro"});
   CHECK(alone.code == 2);
   CHECK_THAT(alone.err, says("2 ranks are wanted, and this process is alone"));
   const ProcessResult half = run_process({cli, "run", "06_ddp"}, {.environment = {"RANK=0"}});

@@ -91,17 +91,17 @@ TEST_CASE("what cannot be resumed is refused in words, and the run stays as it i
   CHECK_THAT(resume(folder / "nowhere").err, says("no run.toml") && says("nowhere"));
   REQUIRE(train(folder / "none", {"train.steps=2"}).code == 0);
   CHECK_THAT(resume(folder / "none").err, says("no complete checkpoint") && says("train.checkpoint_every"));
-  CHECK_THAT(run_process(
-                 {std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_tiny", "--resume", run.string()})
-                 .err,
-             says("keeps its sizes"));
-  CHECK_THAT(run_process({std::string(ISOBAR_BIN) + "/01_baseline", "--run-dir", (folder / "x").string(),
-                          "--set", "train.resume=" + run.string()})
+  CHECK_THAT(
+      run_lesson({std::string(ISOBAR_BIN) + "/01_baseline", "--preset", "cpu_tiny", "--resume", run.string()})
+          .err,
+      says("keeps its sizes"));
+  CHECK_THAT(run_lesson({std::string(ISOBAR_BIN) + "/01_baseline", "--run-dir", (folder / "x").string(),
+                         "--set", "train.resume=" + run.string()})
                  .err,
              says("its own folder"));
   CHECK(read_text_file(run / "rank-0000.jsonl", 1 << 24) == before);
   const auto again = [&](const std::vector<std::string>& words) {
-    return run_process(with({std::string(ISOBAR_BIN) + "/01_baseline"}, words));
+    return run_lesson(with({std::string(ISOBAR_BIN) + "/01_baseline"}, words));
   };
   CHECK_THAT(again({"--set", "train.resume=" + run.string()}).out,
              says("train.resume is now called --resume"));

@@ -12,13 +12,12 @@ using namespace isobar;
 namespace {
 
 ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& folder) {
-  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/isobar-cli", "scale", "06_ddp", "--preset",
-                                    "cpu_micro"};
+  std::vector<std::string> words = {"scale", "06_ddp", "--preset", "cpu_micro"};
   words.insert(words.end(), more.begin(), more.end());
   for (const std::string& set :
        {std::string("amp.mode=none"), std::string("comm.timeout_s=300"), "data.root=" + data().string()})
     words.insert(words.end(), {"--set", set});
-  return run_process(words, {.folder = folder.string()});
+  return run_launcher("06_ddp", words, {.folder = folder.string()});
 }
 
 /// Mean step behind the three of warm-up, of the slowest rank.

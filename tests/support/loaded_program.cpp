@@ -15,7 +15,8 @@ extern char** environ;
 
 namespace isobar {
 
-LoadedProgram::LoadedProgram(const std::string& program, const std::string& preloaded) {
+LoadedProgram::LoadedProgram(const std::string& program, const std::string& preloaded)
+    : program_(program), preloaded_(preloaded) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     throw std::runtime_error("no pair of sockets");
@@ -48,9 +49,13 @@ pid_t LoadedProgram::start(const std::vector<std::string>& words, const std::vec
     for (const std::string& text : texts) (message += '+').append(text).push_back('\0');
     message += '\0';
   };
-  add({folder.string(), out, err});
+  const bool launches = words.front() != program_;
+  add(launches ? std::vector{folder.string(), out, err, words.front()}
+               : std::vector{folder.string(), out, err});
   add(words);
-  add(environment);
+  std::vector<std::string> all = environment;
+  if (launches) all.insert(all.begin(), {"LD_PRELOAD=" + preloaded_, "ISOBAR_FORKS_OF=" + program_});
+  add(all);
   pid_t process = 0;
   if (send(socket_, message.data(), message.size(), MSG_NOSIGNAL) < 0 ||
       recv(socket_, &process, sizeof process, 0) != sizeof process)

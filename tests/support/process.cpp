@@ -112,6 +112,20 @@ void run_anew(std::vector<std::string> words, std::vector<std::string> environme
   wait_with_deadline(pid, ended, options, result);
 }
 
+/// What is loaded with the program, with colons between; nothing where libraries may ask for more of the
+/// environment while they are loaded.
+std::optional<std::string> preloads(const ProcessOptions& options) {
+  std::string out = options.preloaded;
+  for (const std::string& entry : options.environment) {
+    constexpr std::string_view kPreload = "LD_PRELOAD=";
+    if (entry.starts_with(kPreload) && options.started.empty())
+      out += ":" + entry.substr(kPreload.size());
+    else if (!entry.starts_with("SHIM_"))
+      return std::nullopt;
+  }
+  return out;
+}
+
 /// Starts one that is loaded. False where it runs already, or where this run is to be loaded otherwise.
 bool run_loaded(const std::vector<std::string>& words, const std::vector<std::string>& environment,
                 const TempFolder& folder, const ProcessOptions& options, ProcessResult& result) {
@@ -122,10 +136,11 @@ bool run_loaded(const std::vector<std::string>& words, const std::vector<std::st
   };
   static std::mutex mutex;
   static std::map<std::string, Program> programs;
-  if (options.preloaded.empty() || !options.environment.empty() || options.file_limit_bytes >= 0)
-    return false;
+  const std::optional<std::string> with = preloads(options);
+  if (options.preloaded.empty() || !with || options.file_limit_bytes >= 0) return false;
+  const std::string& path = options.started.empty() ? words.front() : options.started;
   std::unique_lock lock(mutex);
-  Program& program = programs.try_emplace(words.front(), words.front(), options.preloaded).first->second;
+  Program& program = programs.try_emplace(path + " " + *with, path, *with).first->second;
   lock.unlock();
   const std::unique_lock runs(program.runs, std::try_to_lock);
   if (!runs) return false;

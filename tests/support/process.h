@@ -26,6 +26,7 @@ struct ProcessOptions {
   std::int64_t file_limit_bytes =
       -1;  ///< largest file it may write, when not negative: the nearest thing to a full disk
   std::string preloaded = "";  ///< not "": what keeps a program loaded between its runs (loaded_program.h)
+  std::string started = "";    ///< with it: the program that is kept, where the one that is run starts it
 };
 
 /// For interrupt_when: a file is there, or a moment of a campaign has come.
