@@ -2,37 +2,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "launch/rank_launcher.h"
+#include "lessons/rank_run.h"
 #include "lessons/resumed_run.h"
 #include "support/catch.h"
-#include "support/rank_scenarios.h"
 #include "support/tolerance_values.h"
 
 namespace isobar::test_ddp {
 
-using namespace isobar::testing;
-
 namespace {
 
 const std::vector<std::string> kTen =
-    with(coarse(), {"train.steps=10", "train.report_every=1", "run.threads=1", "data.limit_valid=8",
-                    "amp.mode=none", "comm.bucket_mb=0.25"});
-
-std::vector<Json> stream_of(const fs::path& run, int rank) {
-  std::istringstream text(read_text_file(run / ("rank-000" + std::to_string(rank) + ".jsonl"), 100'000'000));
-  std::vector<Json> out;
-  for (std::string line; std::getline(text, line);) out.push_back(Json::parse(line));
-  return out;
-}
+    with(coarse(),
+         {"train.steps=10", "train.report_every=1", "run.threads=1", "data.limit_valid=8", "amp.mode=none"});
 
 void train_ranks(int ranks, const fs::path& run, const std::vector<std::string>& more) {
-  std::vector<std::string> words = {bin_folder(ISOBAR_BIN) + "/06_ddp", "--preset", "cpu_micro", "--run-dir",
-                                    run.string()};
-  for (const std::string& set : with(kTen, more)) words.insert(words.end(), {"--set", set});
-  const RanksEnded ended =
-      launch_ranks(words, ranks, {.quiet = true, .deadline_s = 600, .grace_s = 5, .tick = {}});
-  INFO(said(ended));
-  REQUIRE(ended.code == 0);
+  const ProcessResult result = run_ranks(ranks, run, with(with(kTen, {"comm.bucket_mb=0.25"}), more));
+  INFO(result.out << result.err);
+  REQUIRE(result.code == 0);
 }
 
 double apart(const std::vector<double>& a, const std::vector<double>& b) {
@@ -49,7 +35,7 @@ std::vector<double> of_steps(const fs::path& run, int rank, const char* key) {
 }
 
 /// Of the joint batch, by step: all ranks say the same, which is the mean of their own.
-std::vector<double> joint_losses(const fs::path& run, int ranks) {
+std::vector<double> losses_of_all(const fs::path& run, int ranks) {
   const std::vector<double> losses = of_steps(run, 0, "loss");
   std::vector<double> means(losses.size());
   for (int rank = 0; ranks > 1 && rank < ranks; ++rank) {
@@ -65,9 +51,7 @@ std::vector<double> joint_losses(const fs::path& run, int ranks) {
 const fs::path& alone() {
   static const TempFolder folder;
   static const fs::path run = [] {
-    std::vector<std::string> sets = kTen;
-    sets.pop_back();
-    REQUIRE(train_lesson("05_fusion", folder / "run", sets).code == 0);
+    REQUIRE(train_lesson("05_fusion", folder / "run", kTen).code == 0);
     return folder / "run";
   }();
   return run;
@@ -77,12 +61,12 @@ const fs::path& alone() {
 
 TEST_CASE("ranks train as lesson 05 does alone, and score as it does") {
   const TempFolder folder;
-  const std::vector<double> expected = joint_losses(alone(), 1);
+  const std::vector<double> expected = losses_of_all(alone(), 1);
   for (const int ranks : {1, 2, 4}) {
     INFO(ranks << " ranks");
     const fs::path run = folder / std::to_string(ranks);
-    train_ranks(ranks, run, {});
-    CHECK(apart(joint_losses(run, ranks), expected) <= kLoss);
+    train_ranks(ranks, run, {"comm.probe=true"});
+    CHECK(apart(losses_of_all(run, ranks), expected) <= kLoss);
     const std::vector<Json> scores = of_kind(stream_of(run, 0), "eval");
     const std::vector<Json> exact = of_kind(stream_of(alone(), 0), "eval");
     REQUIRE(scores.size() == exact.size());
@@ -99,25 +83,23 @@ TEST_CASE("ranks train as lesson 05 does alone, and score as it does") {
 TEST_CASE("in 16 bits each rank rounds its own part, and training stays the same within that") {
   const TempFolder folder;
   const std::vector<std::string> bf16 = {"amp.mode=bf16"};
-  std::vector<std::string> sets = with(kTen, bf16);
-  sets.erase(std::find(sets.begin(), sets.end(), "comm.bucket_mb=0.25"));
-  REQUIRE(train_lesson("05_fusion", folder / "alone", sets).code == 0);
+  REQUIRE(train_lesson("05_fusion", folder / "alone", with(kTen, bf16)).code == 0);
   train_ranks(2, folder / "run", bf16);
-  const double most = apart(joint_losses(folder / "run", 2), of_steps(folder / "alone", 0, "loss"));
+  const double most = apart(losses_of_all(folder / "run", 2), of_steps(folder / "alone", 0, "loss"));
   CHECK(most <= kLossBf16);
   CHECK(most > 0);
 }
 
 TEST_CASE("every way to average gives the same losses") {
   const TempFolder folder;
-  const std::vector<double> expected = joint_losses(alone(), 1);
+  const std::vector<double> expected = losses_of_all(alone(), 1);
   for (const char* const sync : {"at_end", "per_parameter", "reducer"}) {
     INFO(sync);
     train_ranks(2, folder / sync, {std::string("comm.sync=") + sync});
-    CHECK(apart(joint_losses(folder / sync, 2), expected) <= kLossFused);
+    CHECK(apart(losses_of_all(folder / sync, 2), expected) <= kLossFused);
   }
   train_ranks(2, folder / "none", {"comm.sync=none"});
-  CHECK(apart(joint_losses(folder / "none", 2), expected) > 1e-4);
+  CHECK(apart(losses_of_all(folder / "none", 2), expected) > 1e-4);
 }
 
 TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
@@ -133,13 +115,14 @@ TEST_CASE("shards and mistakes with them show in the losses of the ranks") {
   CHECK(std::fabs(persistence(folder / "same") - persistence(alone())) <= kScore);  // all samples are scored
   train_ranks(2, folder / "contiguous", {"data.shard=contiguous"});
   CHECK(losses_of("contiguous", 0) != losses_of("contiguous", 1));
-  CHECK(apart(joint_losses(folder / "contiguous", 2), joint_losses(alone(), 1)) > 1e-4);
+  CHECK(apart(losses_of_all(folder / "contiguous", 2), losses_of_all(alone(), 1)) > 1e-4);
   train_ranks(2, folder / "sum", {"run.fault=sum_gradients"});  // Adam hardly sees a factor: its eps does
   const double norm = of_steps(alone(), 0, "grad_norm").front();
   CHECK(of_steps(folder / "sum", 0, "grad_norm").front() == Approx(2 * norm).epsilon(1e-5));
-  train_ranks(2, folder / "linear", {"schedule.lr_rule=linear", "schedule.base_batch=2"});
-  train_ranks(2, folder / "unscaled",
-              {"schedule.lr_rule=linear", "schedule.base_batch=2", "run.fault=lr_unscaled"});
+  const std::vector<std::string> linear = {"train.steps=1", "schedule.lr_rule=linear",
+                                           "schedule.base_batch=2"};
+  train_ranks(2, folder / "linear", linear);
+  train_ranks(2, folder / "unscaled", with(linear, {"run.fault=lr_unscaled"}));
   const auto rate = [&](const std::string& name) {
     return of_kind(stream_of(folder / name, 0), "step").front()["lr"].as_number();
   };
