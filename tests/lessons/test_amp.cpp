@@ -225,7 +225,7 @@ TEST_CASE("weights kept in 16 bits lose small updates: norms that start at one n
   const TempFolder folder;
   const auto moved = [&](const std::string& fault) {
     const fs::path run = folder / fault;
-    const ProcessResult result = amp(run, "bf16", {"train.steps=40", "run.fault=" + fault});
+    const ProcessResult result = amp(run, "bf16", {"train.steps=20", "run.fault=" + fault});
     INFO(result.err);
     REQUIRE(result.code == 0);
     const std::vector<float> values = parameter(run, "norm.weight");
@@ -238,7 +238,8 @@ TEST_CASE("weights kept in 16 bits lose small updates: norms that start at one n
 TEST_CASE(
     "held to less than it has a processor emulates, says so, and trains alike; a wrong word is refused") {
   const TempFolder folder;
-  const std::vector<std::string> sets = {"amp.mode=bf16", "train.steps=40", "data.limit_valid=4"};
+  const std::vector<std::string> sets =
+      with(coarse(), {"amp.mode=bf16", "train.steps=40", "data.limit_valid=4"});
   const auto held_to = [&](const std::string& word) {
     return train_lesson("04_amp", folder / word, sets,
                         {.environment = {"ISOBAR_CPU_CAPABILITY=" + word, "ATEN_CPU_CAPABILITY=" + word}});

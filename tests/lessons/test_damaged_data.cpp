@@ -15,10 +15,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A copy of the small data set to damage.
-std::string own_data(const TempFolder& folder) {
-  fs::copy(data(), folder / "data", fs::copy_options::recursive);
-  return "data.root=" + (folder / "data").string();
+using Sets = std::vector<std::string>;
+
+/// Settings for a copy of the small data set, to damage.
+Sets own_data(const TempFolder& folder) {
+  const std::string& root = coarse().back();
+  fs::copy(root.substr(root.find('=') + 1), folder / "data", fs::copy_options::recursive);
+  return with(coarse(), {"data.root=" + (folder / "data").string()});
 }
 
 /// As often as it takes: a checkpoint may be begun in it meanwhile.
@@ -31,8 +34,7 @@ void remove_under_training(const fs::path& run) {
 }
 
 /// Trains until `change` is made to the data or the run folder, once the first steps are in the stream.
-ProcessResult train_until(const TempFolder& folder, const std::string& root,
-                          const std::function<void()>& change, const std::vector<std::string>& more = {}) {
+ProcessResult train_until(const TempFolder& folder, const Sets& sets, const std::function<void()>& change) {
   std::thread changer([&] {
     const fs::path file = folder / "run/rank-0000.jsonl";
     until([&] {
@@ -42,9 +44,7 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
     });
     change();
   });
-  std::vector<std::string> sets = {root, "train.steps=1000000"};
-  sets.insert(sets.end(), more.begin(), more.end());
-  const ProcessResult result = train(folder / "run", sets);
+  const ProcessResult result = train(folder / "run", with(sets, {"train.steps=1000000"}));
   changer.join();
   return result;
 }
@@ -53,10 +53,10 @@ ProcessResult train_until(const TempFolder& folder, const std::string& root,
 
 TEST_CASE("a climatology of zeros is left out of a run, which prints why") {
   const TempFolder folder;
-  const std::string root = own_data(folder);
+  const Sets own = own_data(folder);
   const NpyArray means = read_npy(folder / "data/stats/time_means.npy");
   write_npy(folder / "data/stats/time_means.npy", means.shape, std::vector<float>(means.values.size()));
-  const ProcessResult result = train(folder / "run", {root, "train.steps=1"});
+  const ProcessResult result = train(folder / "run", with(own, {"train.steps=1"}));
   REQUIRE(result.code == 0);
   CHECK_THAT(result.out, says("note    the climatology is all zeros in channel "));
   for (const Json& eval : of_kind(stream(folder / "run"), "eval")) {
@@ -68,13 +68,13 @@ TEST_CASE("a climatology of zeros is left out of a run, which prints why") {
 
 TEST_CASE("a data set with a damaged year is refused before training, by name") {
   const TempFolder folder;
-  const std::string root = own_data(folder);
+  const Sets own = own_data(folder);
   fs::resize_file(folder / "data/train/2002.h5", 100'000);
-  const ProcessResult cut = train(folder / "run", {root});
+  const ProcessResult cut = train(folder / "run", own);
   CHECK(cut.code == 2);
   CHECK_THAT(cut.err, says("train/2002.h5") && says("copy it again"));
   write_file_whole(folder / "data/train/2002.h5", "text");
-  const ProcessResult foreign = train(folder / "run2", {root});
+  const ProcessResult foreign = train(folder / "run2", own);
   CHECK(foreign.code == 2);
   CHECK_THAT(foreign.err, says("not an HDF5 file") && says("train/2002.h5"));
 }
@@ -85,8 +85,8 @@ TEST_CASE("a year file that is cut or removed under a training ends it with exit
       {[](const fs::path& path) { fs::remove(path); }, "was removed"}};
   for (const auto& [change, reason] : changes) {
     const TempFolder folder;
-    const std::string root = own_data(folder);
-    const ProcessResult result = train_until(folder, root, [&] { change(folder / "data/train/2001.h5"); });
+    const Sets own = own_data(folder);
+    const ProcessResult result = train_until(folder, own, [&] { change(folder / "data/train/2001.h5"); });
     CHECK(result.code == 1);
     CHECK_THAT(result.err, says("record ") && says(reason) && says("train/2001.h5"));
     const std::vector<Json> lines = stream(folder / "run");
@@ -97,23 +97,22 @@ TEST_CASE("a year file that is cut or removed under a training ends it with exit
 
 TEST_CASE("a run folder that is moved or removed under a training is not its user's mistake: exit code 1") {
   const TempFolder folder;
-  const std::string root = own_data(folder);
-  const std::vector<std::string> saves = {"train.checkpoint_every=20"};
-  const ProcessResult moved = train_until(
-      folder, root, [&] { fs::rename(folder / "run", folder / "moved"); }, saves);
+  const Sets own = own_data(folder);
+  const Sets saves = with(own, {"train.checkpoint_every=20"});
+  const ProcessResult moved =
+      train_until(folder, saves, [&] { fs::rename(folder / "run", folder / "moved"); });
   CHECK(moved.code == 1);
   CHECK_THAT(moved.err, says("the run folder was moved or removed while it was written to") &&
                             says((folder / "run").string()));
   const std::vector<Json> lines = stream(folder / "moved");
   CHECK(lines.back()["kind"] == "end");  // which goes with the folder
   CHECK(lines.back()["status"] == "failed");
-  const ProcessResult removed = train_until(
-      folder, root, [&] { remove_under_training(folder / "run"); }, saves);
+  const ProcessResult removed = train_until(folder, saves, [&] { remove_under_training(folder / "run"); });
   CHECK(removed.code == 1);
   CHECK_THAT(removed.err, says("run folder was moved or removed while it was written to"));
   CHECK_FALSE(fs::exists(folder / "run"));
   // A removal that is seen half way: the file by which the owner is known is the last.
-  const ProcessResult half = train_until(folder, root, [&] { remove_under_training(folder / "run/fields"); });
+  const ProcessResult half = train_until(folder, own, [&] { remove_under_training(folder / "run/fields"); });
   CHECK(half.code == 1);
   CHECK_THAT(half.err, says("a part of the run folder was moved or removed while it was written to") &&
                            says((folder / "run/fields").string()));
@@ -125,9 +124,9 @@ TEST_CASE("a run folder that is moved or removed under a training is not its use
     remove_under_training(folder / "run");
     fs::remove(paused);
   };
-  const ProcessResult measured =
-      train(folder / "run",
-            {root, "train.steps=40", "run.measure=full", "run.fault=slow_stage", "run.fault_ms=10"}, options);
+  const ProcessResult measured = train(
+      folder / "run",
+      with(own, {"train.steps=40", "run.measure=full", "run.fault=slow_stage", "run.fault_ms=10"}), options);
   CHECK(measured.code == 1);
   CHECK_THAT(measured.err, says("the run folder was moved or removed while it was written to"));
 }

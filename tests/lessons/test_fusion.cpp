@@ -12,8 +12,11 @@ namespace isobar::test_fusion {
 
 namespace {
 
-const std::vector<std::string> kShort =
-    with(coarse(), {"train.steps=20", "train.report_every=1", "run.threads=1", "data.limit_valid=4"});
+/// An epoch and a half.
+constexpr int kSteps = 12;
+const std::vector<std::string> kShort = with(
+    coarse(),
+    {"train.steps=" + std::to_string(kSteps), "train.report_every=1", "run.threads=1", "data.limit_valid=4"});
 const std::vector<std::string> kFusions = {"adam", "bias_gelu", "residual_norm",
                                            "qkv",  "head_loss", "grad_norm"};
 
@@ -50,16 +53,16 @@ TEST_CASE("lesson 05 trains as lesson 04, with all fusions and without each") {
   const std::string fp32 = "amp.mode=none";
   const std::vector<Json> before = steps_of("04_amp", folder / "04", {fp32});
   const std::vector<Json> all = steps_of("05_fusion", folder / "all", {fp32});
-  CHECK(largest_difference(all, before) <= 20 * kLoss);
+  CHECK(largest_difference(all, before) <= kSteps * kLoss);
   for (const std::string& fusion : kFusions) {
     INFO(fusion);
     const std::vector<Json> one_off =
         steps_of("05_fusion", folder / fusion, {fp32, "fusion." + fusion + "=false"});
-    CHECK(largest_difference(one_off, before) <= 20 * kLoss);
+    CHECK(largest_difference(one_off, before) <= kSteps * kLoss);
   }
   const std::vector<Json> listed =
       steps_of("05_fusion", folder / "libtorch", {fp32, "optim.kernel=libtorch"});
-  CHECK(largest_difference(listed, before) <= 20 * kLoss);
+  CHECK(largest_difference(listed, before) <= kSteps * kLoss);
   for (const Json& step : all) {
     CHECK(step["grad_norm"].as_number() > 0);
     CHECK(std::isfinite(step["grad_norm"].as_number()));
@@ -91,7 +94,7 @@ TEST_CASE("a stopped run goes on with the same t, rate and moments, to the bit")
     steps_of("05_fusion", folder / "whole" / kernel, {key});
     const fs::path run = folder / kernel;
     steps_of("05_fusion", run, {key, "train.steps=8", "train.checkpoint_every=8", "schedule.kind=constant"});
-    const ProcessResult result = resume(run, {"train.steps=20"}, {}, "05_fusion");
+    const ProcessResult result = resume(run, {"train.steps=" + std::to_string(kSteps)}, {}, "05_fusion");
     INFO(result.err);
     REQUIRE(result.code == 0);
     steps_of("05_fusion", folder / "constant" / kernel, {key, "schedule.kind=constant"});
@@ -127,9 +130,9 @@ TEST_CASE("mistakes of lesson 05 do what they say, or are refused") {
   CHECK(largest_difference(tanh, right) < 0.01);
   const std::vector<Json> unfused =
       steps_of("05_fusion", folder / "unfused", {fp32, "run.fault=unfused_adam"});
-  CHECK(largest_difference(unfused, right) <= 20 * kLoss);
+  CHECK(largest_difference(unfused, right) <= kSteps * kLoss);
   const std::vector<Json> math = steps_of("05_fusion", folder / "math", {fp32, "run.fault=math_attention"});
-  CHECK(largest_difference(math, right) <= 20 * kLoss);
+  CHECK(largest_difference(math, right) <= kSteps * kLoss);
 
   const auto refused = [&](const std::string& fault, const std::string& also) {
     return refusal("05_fusion", {"run.fault=" + fault, also});

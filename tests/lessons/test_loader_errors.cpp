@@ -15,13 +15,15 @@ namespace {
 /// Trains on a copy of the data until `change` is made to a year file, once the first steps are there.
 ProcessResult train_until(const LoaderLesson& lesson, const std::function<void(const fs::path&)>& change) {
   const TempFolder folder;
-  fs::copy(data(), folder / "data", fs::copy_options::recursive);
+  const std::string& root = coarse().back();
+  fs::copy(root.substr(root.find('=') + 1), folder / "data", fs::copy_options::recursive);
   std::jthread changer([&] {
     until(when_steps(folder / "run", 2));
     change(folder / "data/train/2001.h5");
   });
   const ProcessResult result = lesson.train(
-      folder / "run", {"data.root=" + (folder / "data").string(), "train.steps=1000000", "run.flush_ms=1"});
+      folder / "run",
+      with(coarse(), {"data.root=" + (folder / "data").string(), "train.steps=1000000", "run.flush_ms=1"}));
   CHECK(stream(folder / "run").back()["status"] == "failed");
   return result;
 }
@@ -29,7 +31,7 @@ ProcessResult train_until(const LoaderLesson& lesson, const std::function<void(c
 void poison(const fs::path& file) {
   const float value = std::numeric_limits<float>::quiet_NaN();
   std::fstream out(file, std::ios::in | std::ios::out | std::ios::binary);
-  out.seekp(-4 * 48 * 96 * 20 * 6,
+  out.seekp(-4 * 24 * 48 * 20 * 6,
             std::ios::end);  // contiguous: the first value of the sixth record from last
   out.write(reinterpret_cast<const char*>(&value), 4);
 }

@@ -28,7 +28,7 @@ std::string summary_of(const std::string& output) {
 
 TEST_CASE("show says of a run what the run said of itself") {
   const TempFolder folder;
-  const ProcessResult run = train(folder / "runs/one", {"train.steps=30"});
+  const ProcessResult run = train(folder / "runs/one", with(coarse(), {"train.steps=30"}));
   REQUIRE(run.code == 0);
   const ProcessResult shown = cli({"show", "one"}, folder.path());
   CHECK(shown.code == 0);
@@ -44,7 +44,7 @@ TEST_CASE("show says what the run said, also where the file system was slow at i
   const TempFolder folder;
   const std::filesystem::path path = folder / "runs/one";
   const ProcessResult run =
-      train(path, {"train.steps=3", "run.fault=slow_stage", "run.fault_ms=30"},
+      train(path, with(coarse(), {"train.steps=3", "run.fault=slow_stage", "run.fault_ms=30"}),
             {.environment = {std::string("LD_PRELOAD=") + ISOBAR_SHIM, "SHIM_STILL=1",
                              "SHIM_UNDER=" + path.string(), "SHIM_ONLY=write", "SHIM_COST_MS=7000"}});
   REQUIRE(run.code == 0);
@@ -55,7 +55,7 @@ TEST_CASE("show says what the run said, also where the file system was slow at i
 
 TEST_CASE("a run that was killed is said to have died") {
   const TempFolder folder;
-  const ProcessResult killed = train(folder / "runs/one", {"train.steps=1000000"},
+  const ProcessResult killed = train(folder / "runs/one", with(coarse(), {"train.steps=1000000"}),
                                      {.signal = 9, .interrupt_when = when_steps(folder / "runs/one", 12)});
   CHECK(killed.code == 137);
   const ProcessResult shown = cli({"show", "one", "--follow"}, folder.path());
@@ -67,7 +67,7 @@ TEST_CASE("a run that was killed is said to have died") {
 TEST_CASE("runs are listed, get notes, and are deleted by name only") {
   const TempFolder folder;
   CHECK_THAT(cli({"runs"}, folder.path()).out, says("no run is here yet"));
-  REQUIRE(train(folder / "runs/one", {"train.steps=2", "run.fault=no_shuffle"}).code == 0);
+  REQUIRE(train(folder / "runs/one", with(coarse(), {"train.steps=2", "run.fault=no_shuffle"})).code == 0);
   CHECK(cli({"runs", "note", "one", "the first"}, folder.path()).code == 0);
   CHECK_THAT(cli({"runs"}, folder.path()).out,
              says("one") && says("[fault no_shuffle] the first") && says("2/2"));
@@ -81,7 +81,7 @@ TEST_CASE("runs are listed, get notes, and are deleted by name only") {
   CHECK(cli({"runs", "name", "one", "first-try.2"}, folder.path()).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "runs/one"));
   CHECK_THAT(cli({"show", "first-try.2"}, folder.path()).out, says("done"));
-  REQUIRE(train(folder / "runs/one", {"train.steps=2"}).code == 0);
+  REQUIRE(train(folder / "runs/one", with(coarse(), {"train.steps=2"})).code == 0);
   CHECK(cli({"runs", "name", "one", "first-try.2"}, folder.path()).code == 2);  // taken
   CHECK(cli({"runs", "delete", "first-try.2"}, folder.path()).code == 0);
   CHECK_FALSE(std::filesystem::exists(folder / "runs/first-try.2"));
@@ -90,8 +90,8 @@ TEST_CASE("runs are listed, get notes, and are deleted by name only") {
 
 TEST_CASE("deleting a run takes all that it wrote, and nothing that its user put beside it") {
   const TempFolder folder;
-  const std::vector<std::string> sets = {"train.steps=4", "train.checkpoint_every=2",
-                                         "schedule.kind=constant"};
+  const std::vector<std::string> sets =
+      with(coarse(), {"train.steps=4", "train.checkpoint_every=2", "schedule.kind=constant"});
   for (const char* const name : {"plain", "noted"}) {
     REQUIRE(train(folder / "runs" / name, sets).code == 0);
     REQUIRE(resume(folder / "runs" / name, {"train.steps=6"}).code == 0);
