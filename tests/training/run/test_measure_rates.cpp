@@ -1,5 +1,7 @@
 // What isobar-rates measures: that operations and bytes are those of the formulas, and the program as a
 // whole. No test says how fast anything is.
+#include <sched.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -41,6 +43,26 @@ class TickingClock final : public Clock {
 };
 
 constexpr double kTick_s = 1e-3;
+
+/// This process, and what it starts, on one of the processors that it may use.
+class OneProcessor {
+ public:
+  OneProcessor() {
+    sched_getaffinity(0, sizeof before_, &before_);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    std::size_t first = 0;
+    while (!CPU_ISSET(first, &before_)) ++first;
+    CPU_SET(first, &one);
+    sched_setaffinity(0, sizeof one, &one);
+  }
+  ~OneProcessor() { sched_setaffinity(0, sizeof before_, &before_); }
+  OneProcessor(const OneProcessor&) = delete;
+  OneProcessor& operator=(const OneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
 
 bool is_rate(double value) { return std::isfinite(value) && value > 0; }
 
@@ -153,6 +175,7 @@ TEST_CASE("of a probe the link is what the formulas make its times of again") {
 TEST_CASE("the program keeps rates in a whole file, and nothing beside it") {
   const TempFolder folder;
   const std::filesystem::path file = folder / "new/rates.toml";
+  const OneProcessor alone;  // it measures each number of threads
   const ProcessResult result = run_process({ISOBAR_RATES, "--quick", "--out", file.string()});
   INFO(result.err);
   REQUIRE(result.code == 0);
@@ -160,6 +183,7 @@ TEST_CASE("the program keeps rates in a whole file, and nothing beside it") {
   CHECK(result.err.find(file.string()) != std::string::npos);
   const MachineRates rates = read_machine_rates(file);
   CHECK(rates.machine == machine_name());
+  CHECK(rates.threads.size() == 1);
   CHECK((is_rate(rates.link.latency_us) && is_rate(rates.link.bytes_per_us)));
   CHECK(std::distance(std::filesystem::directory_iterator(file.parent_path()), {}) == 1);
 }
@@ -168,7 +192,7 @@ TEST_CASE("a program that is stopped keeps nothing") {
   const TempFolder folder;
   ProcessOptions options;
   options.environment = {"TMPDIR=" + folder.path().string()};
-  options.interrupt_when = after_ms(1500);
+  options.interrupt_when = after_ms(800);
   const ProcessResult result =
       run_process({ISOBAR_RATES, "--out", (folder / "rates.toml").string()}, options);
   INFO(result.err);

@@ -47,16 +47,18 @@ int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments
   Findings findings;
   findings.check(comm.backend() == name_of(config.backend), "the backend is " + comm.backend());
   Replica<Model> replica(comm, config, arguments...);
-  Model alone(arguments...);  // goes its own way
+  Model alone(arguments...);  // goes its own way, on rank 0
   Adam adam(alone.parameters, kOptim);
   Model probe(arguments...);  // gets the replica's weights in each step
   for (std::int64_t step = 0; step < 10; ++step) {
     const auto joint = joint_batch(kOddVit, 2 * comm.size() * accumulate, step);
+    const bool checks =
+        comm.rank() == 0 || comm.rank() == comm.size() - 1;  // gradients; weights are compared
     copy_weights(replica.model.parameters, probe.parameters);
-    loss_and_gradients(probe, AmpMode::none, joint.first, joint.second);
+    if (checks) loss_and_gradients(probe, AmpMode::none, joint.first, joint.second);
     SyncFigures figures;
     const double mine = synced_gradients(replica.model, *replica.sync, comm, joint, accumulate, &figures);
-    const double error = gradient_error(replica.model.parameters, probe.parameters);
+    const double error = checks ? gradient_error(replica.model.parameters, probe.parameters) : 0;
     findings.check(error <= 1, fmt::format("step {}: gradients are {:.3g} times too far off", step, error));
     const bool rebuilds = config.sync == SyncKind::reducer && step == 1;  // it sends its new order around
     findings.check(
@@ -65,10 +67,11 @@ int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments
     replica.adam.step(kOptim.lr);
     findings.check(equal_on_ranks(comm, bits_of(replica.model.parameters)),
                    fmt::format("step {}: weights differ over ranks", step));
+    const std::vector<double> losses = comm.all_gather_numbers(mine, "losses");
+    if (comm.rank() > 0) continue;
     const double expected =
         loss_and_gradients(alone, AmpMode::none, joint.first, joint.second).template item<double>();
     adam.step(kOptim.lr);
-    const std::vector<double> losses = comm.all_gather_numbers(mine, "losses");
     const double mean = std::accumulate(losses.begin(), losses.end(), 0.0) / comm.size();
     findings.check(std::fabs(mean - expected) <= kLoss,
                    fmt::format("step {}: loss {:.9g}, alone {:.9g}", step, mean, expected));
