@@ -40,9 +40,9 @@ struct Replica {
   std::unique_ptr<GradientSync> sync;
 };
 
-/// Ten steps over ranks, beside one process on the joint batch.
+/// Steps over ranks, beside one process on the joint batch.
 template <class Model, class... Arguments>
-int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments&... arguments) {
+int steps_of(const CommConfig& config, std::int64_t accumulate, const Arguments&... arguments) {
   Comm comm = joined(config);
   Findings findings;
   findings.check(comm.backend() == name_of(config.backend), "the backend is " + comm.backend());
@@ -50,7 +50,7 @@ int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments
   Model alone(arguments...);  // goes its own way, on rank 0
   Adam adam(alone.parameters, kOptim);
   Model probe(arguments...);  // gets the replica's weights in each step
-  for (std::int64_t step = 0; step < 10; ++step) {
+  for (std::int64_t step = 0; step < 6; ++step) {
     const auto joint = joint_batch(kOddVit, 2 * comm.size() * accumulate, step);
     const bool checks =
         comm.rank() == 0 || comm.rank() == comm.size() - 1;  // gradients; weights are compared
@@ -79,13 +79,13 @@ int ten_steps(const CommConfig& config, std::int64_t accumulate, const Arguments
   return findings.count();
 }
 
-/// ten_steps BACKEND SYNC MODEL ACCUMULATE [overlap=off]
-int run_ten_steps(const Words& words) {
+/// steps BACKEND SYNC MODEL ACCUMULATE [overlap=off]
+int run_steps(const Words& words) {
   CommConfig config = small_buckets(words.at(0), words.at(1));
   config.overlap = words.size() < 5;
   const std::int64_t accumulate = std::stoll(words.at(3));
-  if (words.at(2) == "plain") return ten_steps<PlainModel>(config, accumulate, kOddVit);
-  return ten_steps<FusedModel>(config, accumulate, kOddVit, FusionConfig{});
+  if (words.at(2) == "plain") return steps_of<PlainModel>(config, accumulate, kOddVit);
+  return steps_of<FusedModel>(config, accumulate, kOddVit, FusionConfig{});
 }
 
 /// Our buckets and the Reducer on the same gradients. bits BACKEND
@@ -357,7 +357,7 @@ int run_replicas(const Words& words) {
   return findings.count();
 }
 
-const AddScenario add_ten_steps{"ten_steps", run_ten_steps};
+const AddScenario add_ten_steps{"steps", run_steps};
 const AddScenario add_bits{"bits", run_bits};
 const AddScenario add_plan{"plan", run_plan};
 const AddScenario add_cuts{"cuts", run_cuts};

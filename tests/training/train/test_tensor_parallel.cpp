@@ -18,22 +18,26 @@ void passes(int ranks, const std::vector<std::string>& words) {
   CHECK_FALSE(ended.timed_out);
 }
 
-}  // namespace
-
-TEST_CASE("meshes of tp x dp start from, forecast and train as one process does, to the last gradient") {
-  for (const Picks& c : pairs({{"2 2", "2 1", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
-    INFO(join(c, " "));
-    const Picks mesh = words_of(c[0]);  // ranks, tp
-    passes(std::stoi(mesh[0]), {"equal", c[1], mesh[1], "whole", c[2]});
+/// Ranks, tp, backend and kernels: `some`, in which all of them meet, or in the nightly tier every
+/// combination of them with `meshes`.
+void passes_equal(const std::string& form, const Picks& some, const Picks& meshes) {
+  for (const Picks& c : cases_of(some, products({meshes, {"ring", "gloo"}, {"fused", "plain"}}))) {
+    const Picks words = words_of(join(c, " "));
+    INFO(join(words, " "));
+    passes(std::stoi(words[0]), {"equal", words[2], words[1], form, words[3]});
   }
 }
 
+}  // namespace
+
+TEST_CASE("meshes of tp x dp start from, forecast and train as one process does, to the last gradient") {
+  passes_equal("whole", {"2 2 ring fused", "2 1 gloo plain", "4 2 ring plain", "4 4 gloo fused"},
+               {"2 2", "2 1", "4 2", "4 4"});
+}
+
 TEST_CASE("with shared tokens too") {
-  for (const Picks& c : pairs({{"2 2", "4 2", "4 4"}, {"ring", "gloo"}, {"fused", "plain"}})) {
-    INFO(join(c, " "));
-    const Picks mesh = words_of(c[0]);
-    passes(std::stoi(mesh[0]), {"equal", c[1], mesh[1], "tokens", c[2]});
-  }
+  passes_equal("tokens", {"2 2 ring fused", "2 2 gloo plain", "4 2 gloo fused", "4 4 ring plain"},
+               {"2 2", "4 2", "4 4"});
 }
 
 TEST_CASE("in 16 bits all ranks of a model skip a step when a piece of one overflows") {
