@@ -12,6 +12,8 @@
 //   SHIM_TICK_US=US     with it: so does each look of the first thread at the steady clock
 //   SHIM_PAUSE_AT=N     with it: sleep N of the first thread makes the file SHIM_PAUSED, and lasts until
 //                       that is removed
+//   SHIM_WARNED=FILE    the process whose number is in the file gets SIGUSR1 as a child is waited for that
+//                       ended with 75
 //   SHIM_ALLOC_FAIL=B   memory for a tensor of exactly B bytes fails: aligned, or of malloc with a cache
 //                       line more (device/cpu_allocator.h)
 #include <dlfcn.h>
@@ -20,6 +22,7 @@
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +86,14 @@ void pause_until_removed(const char* path) {
   if (path == nullptr) return;
   syscall(SYS_close, syscall(SYS_open, path, O_WRONLY | O_CREAT, 0600));
   wait_while_there(path);
+}
+
+void warn(const char* path) {
+  long number = 0;
+  FILE* const file = path == nullptr ? nullptr : std::fopen(path, "r");
+  if (file == nullptr) return;
+  if (std::fscanf(file, "%ld", &number) == 1 && number > 0) kill(static_cast<pid_t>(number), SIGUSR1);
+  std::fclose(file);
 }
 
 enum class Verdict { go, fail, half_then_kill };
@@ -167,6 +178,14 @@ int unlink(const char* path) noexcept {
 int rmdir(const char* path) noexcept {
   static const auto real = next<int (*)(const char*)>("rmdir");
   return judge("rmdir", path) == Verdict::fail ? -1 : real(path);
+}
+
+pid_t waitpid(pid_t pid, int* status, int options) {
+  static const auto real = next<pid_t (*)(pid_t, int*, int)>("waitpid");
+  const pid_t ended = real(pid, status, options);
+  if (ended > 0 && status != nullptr && WIFEXITED(*status) && WEXITSTATUS(*status) == 75)
+    warn(std::getenv("SHIM_WARNED"));
+  return ended;
 }
 
 int clock_gettime(clockid_t clock, struct timespec* out) noexcept {

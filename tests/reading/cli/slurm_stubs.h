@@ -15,6 +15,9 @@
 
 namespace isobar {
 
+/// In a stand-in for srun: the batch shell, which is above the subshell that waits for srun.
+inline const std::string kBatchShell = "$(cut -d' ' -f4 /proc/$PPID/stat)";
+
 class SlurmStubs {
  public:
   SlurmStubs() {

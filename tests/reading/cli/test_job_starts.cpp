@@ -35,10 +35,8 @@ TEST_CASE("the script requeues after a warning and a complete checkpoint, and in
     const fs::path sent = slurm.work() / "sent";
     for (const fs::path& mark : {up, sent}) fs::remove(mark);
     if (one.signal == 0) write_file_whole(sent, std::string_view(""));
-    // bash 5.2 forgets the code of a child that ends while a trap interrupts the wait for it.
-    const std::string signal_says = "trap true USR1; ";
-    slurm.script("srun", signal_says + "touch '" + up.string() + "'; until [ -e '" + sent.string() +
-                             "' ]; do sleep 0.02; done; sleep 1; exit " + one.ends_with);
+    slurm.script("srun", "trap true USR1; touch '" + up.string() + "'; until [ -e '" + sent.string() +
+                             "' ]; do sleep 0.02; done; exit " + one.ends_with);
     const ProcessResult result = run_process(
         {"/bin/bash", script.string()},
         {.environment = {"PATH=" + slurm.bin().string() + ":" + std::getenv("PATH"), "SLURM_JOB_ID=4711",
@@ -111,7 +109,8 @@ TEST_CASE("a warning before there are ranks is passed on; one that scancel follo
   CHECK(slurm.arguments("scontrol") == std::vector<std::string>{"requeue", "4711"});
   slurm.forget("scontrol");
   slurm.script("module", "exit 0");
-  slurm.script("srun", "trap '' USR1; kill -USR1 $PPID; sleep 0.2; kill -TERM $PPID; sleep 0.2; exit 75");
+  slurm.script("srun",
+               "trap '' USR1; kill -USR1 " + kBatchShell + "; kill -TERM " + kBatchShell + "; exit 75");
   CHECK(run_script(slurm, script).code == 75);
   CHECK(slurm.arguments("scontrol").empty());
 }
@@ -123,7 +122,7 @@ TEST_CASE("a run that only measures is not started again when its time is up") {
   CHECK_THAT(shown.out, says("saves no checkpoint: when its time is up it is over"));
   const fs::path script = slurm.work() / "script";
   write_file_whole(script, shown.out);
-  slurm.script("srun", "trap '' USR1; kill -USR1 $PPID; sleep 0.2; exit 138");
+  slurm.script("srun", "trap '' USR1; kill -USR1 " + kBatchShell + "; exit 138");
   const ProcessResult result = run_script(slurm, script);
   CHECK(result.code == 138);
   CHECK_THAT(result.out, says("its time is up, and it is not to start again by itself"));
