@@ -1,6 +1,6 @@
 """What ./isobar check says of files that are no exercise: each gets its sentence, and exit code 1 or 2.
 
-Usage: test_bad_files.py ISOBAR_CLI. By the exercise of lesson 02.
+Usage: test_bad_files.py ISOBAR_CLI. By the exercise of lesson 05, whose file is compiled in the shortest time.
 """
 import os
 import signal
@@ -11,13 +11,14 @@ import time
 from pathlib import Path
 
 HOME = Path(__file__).resolve().parent.parent.parent
-LESSON = "02_workers"
-FILE = "02_read_ahead.cpp"
+LESSON = "05_fusion"
+FILE = "05_bias_gelu.cpp"
 INCLUDE = f'#include "{LESSON}/exercise/exercise.h"\n'
-STUB = (INCLUDE + "namespace isobar::mine {\nstd::unique_ptr<exercise::BatchQueue> make_read_ahead(exercise::Fill, "
-        "const exercise::QueueSetting&) {\n  return nullptr;\n}\n}\n")
-SOLUTION = (HOME / "lessons" / LESSON / "exercise" / "read_ahead.cpp").read_text()
-WRONG, WRONG_IS_TOLD = SOLUTION.replace("claimed_ - taken_ < setting_.ahead", "claimed_ - taken_ <= setting_.ahead"), "came 4, one too many"
+READ, WRITTEN = "std::span<const float>", "std::span<float>"
+STUB = (INCLUDE + f"namespace isobar::mine {{\nvoid bias_gelu_forward({READ}, {READ}, {WRITTEN}) {{\n  float{{}};\n}}\n"
+        f"void bias_gelu_backward({READ}, {READ}, {READ}, {WRITTEN}, {WRITTEN}) {{}} }}\n")
+SOLUTION = (HOME / "lessons" / LESSON / "exercise" / "bias_gelu.cpp").read_text()
+WRONG, WRONG_IS_TOLD = SOLUTION.replace("x[row + c] + bias[c];\n      y", "x[row + c];\n      y"), "which is gelu(x): the bias is missing"
 FAILURES = []
 
 
@@ -27,8 +28,8 @@ def environment_of(my):
             "TMPDIR": str(my.parent / "tmp")}
 
 
-def check(program, my, *words):
-    return subprocess.run([program, *(words or ("check", LESSON))], env=environment_of(my), capture_output=True, text=True, timeout=300)
+def check(program, my, *words, **more):
+    return subprocess.run([program, *(words or ("check", LESSON))], env={**environment_of(my), **more}, capture_output=True, text=True, timeout=300)
 
 
 def left(my):
@@ -37,7 +38,7 @@ def left(my):
 
 def inside(lines):
     """The stub, whose function does this first."""
-    return STUB.replace("return nullptr;", lines + " return nullptr;")
+    return STUB.replace("float{};", lines)
 
 
 def expect(what, ended, code, *texts):
@@ -51,22 +52,22 @@ def expect(what, ended, code, *texts):
 
 
 def files(program, my):
-    def with_text(what, text, *texts):
+    def with_text(what, text, *texts, **more):
         (my / FILE).write_text(text)
-        expect(what, check(program, my), 1, *texts)
+        expect(what, check(program, my, **more), 1, *texts)
         if (my / FILE).read_text() != text:
             FAILURES.append(f"{what}: the learner's file was written")
 
-    with_text("a semicolon is missing", STUB.replace("nullptr;", "nullptr"), "it does not compile: expected ‘;’", f"my/{FILE}:4:17",
-              "4 | return nullptr")
-    with_text("a name that nothing has", STUB.replace("nullptr", "quueue"), "‘quueue’ was not declared", f"my/{FILE}:4")
+    with_text("a semicolon is missing", STUB.replace("float{};", "float{}"), "it does not compile: expected ‘;’", f"my/{FILE}:4:10",
+              "4 | float{}")
+    with_text("a name that nothing has", STUB.replace("float{}", "flloat{}"), "‘flloat’ was not declared", f"my/{FILE}:4")
     with_text("an error deep in a header", STUB + "#include <vector>\nstatic std::vector<int&> references;\n", "it does not compile",
               f"my/{FILE}:8")
     with_text("a header that is not there", STUB + "#include <nothing_of_this_name>\n", "it does not compile", "nothing_of_this_name")
     with_text("a header of the engine", '#include "data/read_ahead.h"\n' + STUB, "it includes data/read_ahead.h", f"my/{FILE}:1")
-    with_text("the solution", f'#include "{LESSON}/exercise/read_ahead.cpp"\n', "no part of the exercise")
+    with_text("the solution", f'#include "{LESSON}/exercise/bias_gelu.cpp"\n', "no part of the exercise")
     with_text("a main", STUB + "int main() { return 0; }\n", "it defines main")
-    with_text("the function is not there", INCLUDE, "a function of exercise.h is missing: isobar::mine::make_read_ahead compiled")
+    with_text("the function is not there", INCLUDE, "a function of exercise.h is missing: isobar::mine::bias_gelu_forward compiled")
     with_text("nothing at all", "", "a function of exercise.h is missing")
     with_text("a crash before main", STUB + "static int* null = nullptr;\nstatic const int first = *null;\n", "only memory that is yours", f"my/{FILE}:8")
     with_text("an exit before main", SOLUTION + "#include <cstdlib>\nstatic struct Ends { Ends() { std::_Exit(0); } } ends;\n",
@@ -85,9 +86,11 @@ def files(program, my):
               "it wrote more than 250 MB", f"my/{FILE}:5")
     with_text("a loop that sleeps", "#include <chrono>\n#include <thread>\n" + inside(
         "for (volatile bool done = false; !done;) std::this_thread::sleep_for(std::chrono::milliseconds(1));"),
-        "the check to end within 10 s", "sleeps at", "what ends this loop")
-    with_text("a loop that computes", inside("for (volatile bool done = false; !done;) {}"), "computes on and on at", "what ends this loop")
-    with_text("the solution by a detour", f'/**/#include "{LESSON}/exercise/read_ahead.cpp"\n', "it includes the solution")
+        "the check to end within 1 s", "sleeps at", "what ends this loop", ISOBAR_CHECK_S="1")
+    with_text("a loop that computes", inside("for (volatile bool done = false; !done;) {}"), "computes on and on at", "what ends this loop",
+              ISOBAR_CHECK_S="1")
+    expect("a limit that is none", check(program, my, ISOBAR_CHECK_S="long"), 1, 'ISOBAR_CHECK_S is "long", which is no number of seconds')
+    with_text("the solution by a detour", f'/**/#include "{LESSON}/exercise/bias_gelu.cpp"\n', "it includes the solution")
 
 
 def interrupted(program, my):
@@ -141,8 +144,8 @@ def main():
         expect("one more", check(program, my, "check", LESSON, "--hint"), 1, "hint 2/")
         given.write_text(kept)
         for file in (given, my / FILE):
-            file.write_text(file.read_text().replace("(edition ", "(edition 0").replace("// YOU: Start", "// YOU: Begin"))
-        expect("an older edition", check(program, my), 1, "The exercise has changed since you began", "+ // YOU: Start", "- // YOU: Begin")
+            file.write_text(file.read_text().replace("(edition ", "(edition 0").replace("// YOU: One pass", "// YOU: In one go"))
+        expect("an older edition", check(program, my), 1, "The exercise has changed since you began", "+ // YOU: One pass", "- // YOU: In one go")
         files(program, my)
         interrupted(program, my)
         links_and_folders(program, my)

@@ -63,10 +63,14 @@ def main():
                        "TERM": "dumb"}
         subprocess.run([program, "exercise", LESSON], env=environment, check=True, capture_output=True)
         file, = my.glob("02_*.cpp")
+        skeleton = file.read_text()
+        file.write_text("")
         words = [program, "check", LESSON, "--watch"]
 
         at = Terminal(words, environment)
-        expect("at once", at.until(WAITS), "hint 1/")
+        expect("at once", at.until(WAITS), "is missing")
+        file.write_text(skeleton)
+        expect("another file that was saved", at.until(WAITS), "hint 1/")
         at.press("h")
         expect("h", at.until(WAITS), "hint 2/")
         at.press("s")
@@ -78,10 +82,9 @@ def main():
         print("a solution that was saved: as wanted")
         at.quits("after all holds", 0)
 
+        file.write_text("")
         at = Terminal(words, environment)
         at.until(WAITS)
-        file.write_text("")
-        expect("a file that was emptied", at.until(WAITS), "is missing")
         at.quits("before all holds", 1)
 
         at = Terminal(words, environment)

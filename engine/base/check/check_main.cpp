@@ -6,7 +6,9 @@
 #include <sys/prctl.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
+#include <stdexcept>
 #include <string>
 
 #include "check/check.h"
@@ -53,11 +55,24 @@ const void* load_part(const std::string& library) {
   return give();
 }
 
+/// How long a check may hang: as a person asked for, or as it is.
+double hang_s(double otherwise) {
+  const char* const asked = std::getenv("ISOBAR_CHECK_S");
+  if (asked == nullptr || *asked == '\0') return otherwise;
+  char* end = nullptr;
+  const double seconds = std::strtod(asked, &end);
+  if (*end != '\0' || !(seconds >= 1 && seconds <= 3600))
+    throw std::runtime_error(std::string("ISOBAR_CHECK_S is \"") + asked +
+                             "\", which is no number of seconds from 1 to 3600");
+  return seconds;
+}
+
 int run(const std::string& library, const std::string& source) {
   CheckSetting setting;
   setting.source = source;
   setting.library = library;
   setting.folder = library.substr(0, library.rfind('/'));
+  setting.hang_s = setting.sleep_s = hang_s(setting.hang_s);
   // What its constants and static objects do is watched too.
   const Check load{"load", [&] { load_part(library); }};
   if (const auto finding = run_check(load, setting)) {
