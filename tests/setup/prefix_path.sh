@@ -11,13 +11,10 @@ skip() { echo "skipped: $*"; exit 77; }
 command -v dpkg-query >/dev/null || skip "the copies are made of Debian's packages"
 
 # Each package as a module would have it: its files under another prefix.
+mkdir "$prefix"
 for package in libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libsimdjson-dev libprotozero-dev libstb-dev libkissfft-dev; do
-  dpkg-query -L "$package" >/dev/null 2>&1 || skip "$package is not installed"
-  dpkg-query -L "$package" | grep -E '^/usr/(include|lib|share/cmake)/' | while read -r file; do
-    [ ! -d "$file" ] || continue
-    mkdir -p "$prefix$(dirname "${file#/usr}")"
-    cp -P "$file" "$prefix${file#/usr}"
-  done
+  dpkg-query -L "$package" >"$work/files" 2>/dev/null || skip "$package is not installed"
+  sed -nE 's,^/usr/((include|lib|share/cmake)/.*),\1,p' "$work/files" | tar -C /usr --no-recursion -cf - -T - | tar -C "$prefix" -xf -
 done
 # The libraries behind the links are in packages of their own.
 for name in fmt simdjson kissfft; do
@@ -25,9 +22,22 @@ for name in fmt simdjson kissfft; do
 done
 
 cd "$source"
-CMAKE_PREFIX_PATH=$prefix cmake --preset default -B "$work/build" -DLIBTORCH_PREFIX="$libtorch" -DISOBAR_TESTS=OFF -DISOBAR_GUI=OFF \
-  -DISOBAR_CUDA=OFF >"$work/log" 2>&1 || { tail -n 20 "$work/log"; exit 1; }
 bad=0
+# configure LIBTORCH_PREFIX: the second one goes on with what the first found of the compiler.
+configure() {
+  CMAKE_PREFIX_PATH=$prefix cmake --preset default -B "$work/build" -DLIBTORCH_PREFIX="$1" -DISOBAR_TESTS=OFF -DISOBAR_GUI=OFF -DISOBAR_CUDA=OFF >"$work/log" 2>&1
+}
+# What is nowhere is said by name.
+if configure "$work/nothing"; then
+  echo "FAIL  a libtorch that is not there was found"
+  bad=1
+elif grep -q "set LIBTORCH_PREFIX to the folder" <<<"$(tr -s ' \n' ' ' <"$work/log")"; then
+  echo "ok    what is missing is named"
+else
+  cat "$work/log"
+  bad=1
+fi
+configure "$libtorch" || { tail -n 20 "$work/log"; exit 1; }
 for key in fmt_DIR CLI11_DIR nlohmann_json_DIR simdjson_DIR kissfft_DIR ISOBAR_toml_HEADERS ISOBAR_protozero_HEADERS ISOBAR_stb_HEADERS; do
   value=$(sed -n "s/^$key:[A-Z]*=//p" "$work/build/CMakeCache.txt")
   case $value in
@@ -46,14 +56,4 @@ for header in toml++/toml.h fmt/format.h; do
     bad=1
   fi
 done
-# What is nowhere is said by name.
-if CMAKE_PREFIX_PATH=$prefix cmake --preset default -B "$work/none" -DLIBTORCH_PREFIX="$work/nothing" -DISOBAR_TESTS=OFF -DISOBAR_GUI=OFF >"$work/log" 2>&1; then
-  echo "FAIL  a libtorch that is not there was found"
-  bad=1
-elif grep -q "set LIBTORCH_PREFIX to the folder" <<<"$(tr -s ' \n' ' ' <"$work/log")"; then
-  echo "ok    what is missing is named"
-else
-  cat "$work/log"
-  bad=1
-fi
 exit $bad
