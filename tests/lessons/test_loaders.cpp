@@ -21,10 +21,8 @@ TEST_CASE("lessons 01, 02 and 03 end with the same weights and losses, bit for b
     REQUIRE(result.code == 0);
     check_equal(run, uninterrupted());
   };
-  for (const char* workers : {"0", "1", "4"})
-    check("02_workers", {std::string("data.workers=") + workers});
-  for (const char* workers : {"1", "4"})
-    check("03_gpu_loader", {std::string("data.workers=") + workers});
+  for (const char* workers : {"0", "1", "4"}) check("02_workers", {std::string("data.workers=") + workers});
+  for (const char* workers : {"1", "4"}) check("03_gpu_loader", {std::string("data.workers=") + workers});
   check("02_workers", {"data.persistent=false", "data.prefetch=1"});
   check("03_gpu_loader", {"loader.slots=1", "loader.share_fields=false"});
   for (const char* lesson : {"01_baseline", "02_workers", "03_gpu_loader"})

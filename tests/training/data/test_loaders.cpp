@@ -80,13 +80,13 @@ void check_all(LoaderWorld& world) {
 }  // namespace
 
 TEST_CASE("batches are the same bits for every loader: contiguous files") {
-  const Deadline deadline("contiguous files", 120s);
+  const Deadline deadline("contiguous files", 5min);
   LoaderWorld world;
   check_all(world);
 }
 
 TEST_CASE("batches are the same bits for every loader: chunked files") {
-  const Deadline deadline("chunked files", 120s);
+  const Deadline deadline("chunked files", 5min);
   LoaderWorld world;
   const Layout layout{.chunk = std::array<std::int64_t, 4>{1, 2, 3, 7}, .shape = {12, 3, 8, 16}};
   for (const std::string& year : world.data.train_years)
@@ -95,7 +95,7 @@ TEST_CASE("batches are the same bits for every loader: chunked files") {
 }
 
 TEST_CASE("batches are the same bits for every loader: compressed files") {
-  const Deadline deadline("compressed files", 240s);
+  const Deadline deadline("compressed files", 5min);
   LoaderWorld world;
   const Layout layout{.chunk = std::array<std::int64_t, 4>{2, 3, 4, 16}, .gzip = 4, .shape = {12, 3, 8, 16}};
   for (const std::string& year : world.data.train_years)
