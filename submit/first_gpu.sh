@@ -241,7 +241,7 @@ measure() { # measure CALL ROW LIMIT WAY
   [ "$way" != beside ] || under+=(nice -n 19)  # what it goes on beside is measured
   put_aside "$call" "$row"
   note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\"${device:+, \"device\": \"$(escaped "$device")\"}"
-  ${under[@]+"${under[@]}"} timeout -k 10 "$limit" "$self" --row "$folder" "$command" >"$folder/$call-$row.log" 2>&1 &
+  ${under[@]+"${under[@]}"} timeout -k 10 "$limit" "$self" --row "$folder" "$command" $$ >"$folder/$call-$row.log" 2>&1 &
   if [ "$way" = beside ]; then beside+=("$call $row $! $begin"); return 0; fi
   current="$call $row $!"
   wait $! || code=$?
@@ -292,6 +292,8 @@ while [ $# -gt 0 ]; do
   case $1 in
     --row)
       folder=$2
+      # What ended before setpriv had tied this row to it sends no signal.
+      [ "$(sed -n 's/^PPid:[^0-9]*//p' "/proc/$PPID/status" 2>/dev/null)" = "$4" ] || exit 143
       set -f
       eval "words=(${3//\$folder/\"\$folder\"})"
       set +f

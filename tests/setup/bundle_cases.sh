@@ -319,7 +319,7 @@ none_runs() { ! pgrep -f "$1" >/dev/null; }
 case_bundle_is_cut_off_while_it_measures() {
   after pack
   torch_here 2.11.0
-  script stands-still <<<'exec sleep 300'
+  script stands-still <<<'exec sleep 900'
   cp "$WORLD/bin/stands-still" "$WORLD/there/isobar-bundle/bin/bench_fusion"
   mkdir -p "$WORLD/with/dev"
   touch "$WORLD/with/dev/nvidiactl"
@@ -342,6 +342,18 @@ case_bundle_is_cut_off_while_it_measures() {
     expect "$signal: what it had started ends" in_the_end none_runs "first_gpu.sh --row $WORLD/figures"
     [ $signal = KILL ] || expect "it says so" grep -q "stopped by $signal" "$WORLD/said"
   done
+  # Killed before a row was tied to it.
+  script setpriv <<BODY
+[ "\$*" = '--pdeathsig TERM true' ] || {
+  kill -KILL \$PPID
+  while grep -q "^PPid:[^0-9]*\$PPID\\$" /proc/\$\$/status; do :; done
+}
+exec $(type -P setpriv) "\$@"
+BODY
+  PATH="$WORLD/bin:$PATH" first_gpu "$WORLD/other" figures/fusion
+  expect "killed at once" [ "$CODE" = 137 ]
+  expect "a row that was begun then ends" in_the_end none_runs "first_gpu.sh --row $WORLD/other"
+  rm "$WORLD/bin/setpriv"
   cp "$(type -P true)" "$WORLD/there/isobar-bundle/bin/bench_fusion"
   first_gpu "$WORLD/figures" figures
   expect "the next start goes on there" [ "$(row fusion 'done'),$(row rungs-16 started)" = 1,1 ]
