@@ -105,15 +105,14 @@ function(isobar_tier tier)
   endforeach()
 endfunction()
 
-# isobar_test(core LABEL unit [QUICK] [FULL] [NIGHTLY] [NIGHT] [PRODUCTS] [LOAD 2] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2
-# executable a folder of tests/. No test needs the machine for itself. LOAD: what it keeps busy, in halves of a processor (./isobar test fills
-# three of them a processor, since most wait at times): 1 waits most of its time (the default), 2 computes, 4 are several processes that do.
+# isobar_test(core LABEL unit [QUICK] [FULL] [NIGHTLY] [NIGHT] [PRODUCTS] [COST 60] SOURCES a.cpp LINK isobar::core): one Catch2
+# executable a folder of tests/. No test needs the machine for itself, and none counts as several: ctest would begin those last, one by one.
 # COST: seconds, so that long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with
 # [.nightly] are a test NAME_nightly. NIGHT: all of them are the night's, which builds the program. PRODUCTS: NAME_products takes all combinations
 # of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where. Its files are compiled five at a time:
 # one whose names are those of another has a namespace of its own.
 function(isobar_test name)
-  cmake_parse_arguments(arg "QUICK;FULL;NIGHT;NIGHTLY;PRODUCTS;TENSORS" "LABEL;LOAD;COST" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(arg "QUICK;FULL;NIGHT;NIGHTLY;PRODUCTS;TENSORS" "LABEL;COST" "SOURCES;LINK" ${ARGN})
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE isobar_test_main ${arg_LINK})
   target_include_directories(test_${name} PRIVATE ${ISOBAR_TEST_INCLUDES})
@@ -141,14 +140,9 @@ function(isobar_test name)
     list(APPEND tests ${name}_full)
   endif()
   set_tests_properties(${tests} PROPERTIES LABELS "${arg_LABEL}" TIMEOUT 900 ENVIRONMENT ISOBAR_TEST_LIMIT_S=870)
-  foreach(property LOAD:PROCESSORS COST:COST)
-    string(REPLACE ":" ";" property ${property})
-    list(GET property 0 ours)
-    list(GET property 1 theirs)
-    if(arg_${ours})
-      set_tests_properties(${tests} PROPERTIES ${theirs} ${arg_${ours}})
-    endif()
-  endforeach()
+  if(arg_COST)
+    set_tests_properties(${tests} PROPERTIES COST ${arg_COST})
+  endif()
   if(arg_QUICK)
     isobar_tier(quick ${name})
     add_dependencies(isobar_quick_tests test_${name})

@@ -78,6 +78,6 @@ run_tests() {
   choose_test_folder
   ! takes_browsers "$@" || say_no_browser
   export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
-  # Tests say how many halves of a processor they use (LOAD in cmake/IsobarTargets.cmake). Three fill one: each waits at times.
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((3 * $(usable_cores))) "${words[@]}"
+  # Two fill a processor, since most wait at times.
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((2 * $(usable_cores) + 1)) "${words[@]}"
 }
