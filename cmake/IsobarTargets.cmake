@@ -91,6 +91,11 @@ include(CheckLinkerFlag)
 check_linker_flag(CXX -fuse-ld=gold ISOBAR_HAS_GOLD)  # comes with Debian 12's compiler, and takes a third of the time
 set(ISOBAR_TEST_LINK $<$<BOOL:${ISOBAR_HAS_GOLD}>:-fuse-ld=gold>)
 
+# The ways in which a learner's file is watched. What it is compiled with, its precompiled headers are too: g++ would read all of libtorch else.
+set(ISOBAR_WATCH_plain -g1)
+set(ISOBAR_WATCH_address -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -O1 -g1)
+set(ISOBAR_WATCH_thread -fsanitize=thread -fno-omit-frame-pointer -O1 -g1)
+
 # Where tests and benches begin their includes: at the tests, and at their wings, which mirror those of engine/.
 set(ISOBAR_TEST_INCLUDES ${CMAKE_SOURCE_DIR}/tests)
 foreach(wing base training reading)
@@ -109,7 +114,7 @@ endfunction()
 # executable a folder of tests/. No test needs the machine for itself, and none counts as several: ctest would begin those last, one by one.
 # COST: seconds, so that long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with
 # [.nightly] are a test NAME_nightly. NIGHT: all of them are the night's, which builds the program. PRODUCTS: NAME_products takes all combinations
-# of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where. Its files are compiled five at a time:
+# of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where. Its files are compiled twelve at a time:
 # one whose names are those of another has a namespace of its own.
 function(isobar_test name)
   cmake_parse_arguments(arg "QUICK;FULL;NIGHT;NIGHTLY;PRODUCTS;TENSORS" "LABEL;COST" "SOURCES;LINK" ${ARGN})
@@ -118,7 +123,7 @@ function(isobar_test name)
   target_include_directories(test_${name} PRIVATE ${ISOBAR_TEST_INCLUDES})
   set_target_properties(test_${name} PROPERTIES ENABLE_EXPORTS ON)  # names for what hangs
   isobar_own(test_${name})
-  isobar_unity(test_${name} EACH 5)
+  isobar_unity(test_${name} EACH 12)
   target_compile_options(test_${name} PRIVATE ${ISOBAR_TEST_OPTIONS})
   target_link_options(test_${name} PRIVATE ${ISOBAR_TEST_LINK} $<TARGET_OBJECTS:isobar_strings>)
   add_dependencies(test_${name} isobar_strings)

@@ -33,7 +33,7 @@ function(isobar_as_part target link)
   if("Libtorch::cpu" IN_LIST link)
     set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     isobar_precompiled(part ${target})
-    target_compile_options(${target} PRIVATE -O1)  # what it computes, libtorch computes
+    target_compile_options(${target} PRIVATE -O0)  # what it computes, libtorch computes
   endif()
 endfunction()
 

@@ -52,7 +52,7 @@ std::vector<std::string> shell_words(const std::string& command) {
   return out;
 }
 
-/// They stand in engine/base/check/CMakeLists.txt.
+/// They stand in cmake/IsobarTargets.cmake.
 const char* options_of(Watch watch) {
   switch (watch) {
     case Watch::address:
@@ -60,7 +60,7 @@ const char* options_of(Watch watch) {
     case Watch::threads:
       return ISOBAR_WATCH_THREAD;
     default:
-      return "";
+      return ISOBAR_WATCH_PLAIN;
   }
 }
 
@@ -274,8 +274,8 @@ std::optional<CompileProblem> compile_part(const CompileSetting& setting) {
   std::vector<std::string> words = other.words;
   const fs::path rule = setting.library.string() + ".d";
   words.insert(words.end(),
-               {"-MD", "-MF", rule.string(), "-g1", "-fdiagnostics-color=never",
-                "-fno-diagnostics-show-option", "-o", object.string(), "-c", setting.source.string()});
+               {"-MD", "-MF", rule.string(), "-fdiagnostics-color=never", "-fno-diagnostics-show-option",
+                "-o", object.string(), "-c", setting.source.string()});
   const Said compiled = run_compiler(words, setting);
   const bool cheats =
       compiled.code == 0 && depends_on(read_text_file(rule, kMostCommands_bytes), setting.solution);
