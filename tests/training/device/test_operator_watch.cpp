@@ -1,5 +1,15 @@
 // What an operator watch counts: exactly, on graphs small enough to count by hand.
-#include <ATen/ATen.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/IListRef.h>
+#include <ATen/ops/_foreach_add.h>
+#include <ATen/ops/add.h>
+#include <ATen/ops/cat.h>
+#include <ATen/ops/conv2d.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/rand.h>
+#include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 
 #include <string>
@@ -10,6 +20,8 @@
 #include "device/operator_watch.h"
 #include "support/catch.h"
 #include "support/errors.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 
