@@ -239,7 +239,7 @@ int run_for_screenshot(App& app, GLFWwindow* window, const WindowOptions& option
     draw_frame(app, window, /*with_mouse=*/false);
     if (calm < 11) glfwSwapBuffers(window);
     const bool late = static_cast<double>(steady_us() - begin_us) * 1e-6 > kPatience_s;
-    calm = app.is_settled() || late ? calm + 1 : 0;
+    calm = (app.is_settled() && !app.is_moving()) || late ? calm + 1 : 0;
     if (calm == 0) glfwWaitEventsTimeout(0.02);
   }
   take_screenshot(window, options.screenshot);

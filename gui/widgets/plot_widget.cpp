@@ -313,9 +313,7 @@ std::optional<ExportKind> save_menu(Ui& ui, const Box& box) {
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size) {
   return show_plot(ui, spec, view, link, size, [&](Canvas& canvas, const Box& box) {
     const PlotLayout at = lay_out(spec, view, link, box, canvas, ui.ease());
-    const double height = view.want_most - view.want_least;
-    if (std::fabs(view.y_least - view.want_least) + std::fabs(view.y_most - view.want_most) > height * 1e-3)
-      ui.ask_frame();
+    if (view.is_easing()) ui.ask_frame();
     paint_plot(canvas, ui.theme(), spec, view, link, at, ui.smoother());
     return at;
   });

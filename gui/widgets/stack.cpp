@@ -95,11 +95,7 @@ StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink&
   for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
   view.want_least = 0;
   view.want_most = most > 0 ? std::min(most, 1e100) * 1.06 : 1;
-  view.y_least = 0;
-  view.y_most = view.drawn && std::isfinite(view.y_most)
-                    ? view.y_most + (view.want_most - view.y_most) * static_cast<double>(ease)
-                    : view.want_most;
-  view.drawn = true;
+  view.ease_y(ease);
   out.x = {link.x_least,    link.x_most, link.log_x && link.x_least > 0,
            spec.x_is_whole, out.area.x0, out.area.x1};
   out.y = {0, std::max(1e-12, view.y_most), false, false, out.area.y1, out.area.y0};
@@ -201,7 +197,7 @@ PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link
   StackLayout at;
   const PlotAsk ask = show_plot(ui, frame, own, link, size, [&](Canvas& canvas, const Box& box) {
     at = lay_out_stack(spec, view, link, box, canvas, ui.ease());
-    if (std::fabs(view.y_most - view.want_most) > view.want_most * 1e-3) ui.ask_frame();
+    if (view.is_easing()) ui.ask_frame();
     paint_stack(canvas, ui.theme(), spec, at, box);
     return PlotLayout{.box = box, .area = at.area, .legend = {}, .x = at.x, .y = at.y};
   });

@@ -206,6 +206,20 @@ PlotLine line_of(std::string label, Colour colour, const std::vector<std::pair<d
   return out;
 }
 
+void PlotView::ease_y(float part) {
+  if (!drawn) part = 1;
+  drawn = true;
+  y_least = eased(y_least, want_least, part, log_y);
+  y_most = eased(y_most, want_most, part, log_y);
+  if (is_easing()) return;
+  y_least = want_least;
+  y_most = want_most;
+}
+
+bool PlotView::is_easing() const {
+  return std::fabs(y_least - want_least) + std::fabs(y_most - want_most) > (want_most - want_least) * 1e-3;
+}
+
 void PlotLink::begin_frame() {
   if (any) {
     full_least = next_least;
@@ -246,12 +260,9 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
     view.want_least = range.least;
     view.want_most = range.most;
   }
-  const float part = view.drawn ? ease : 1;
-  view.y_least = eased(view.y_least, view.want_least, part, view.log_y);
-  view.y_most = eased(view.y_most, view.want_most, part, view.log_y);
+  view.ease_y(ease);
   if (!(view.y_most > view.y_least)) view.y_most = view.y_least + 1;
   if (view.log_y && !(view.y_least > 0)) view.y_least = view.want_least;
-  view.drawn = true;
 
   const float s = canvas.scale();
   PlotLayout at;

@@ -69,6 +69,12 @@ struct PlotView {
   double want_least = 0, want_most = 1;
   bool drawn = false;            ///< was drawn before: limits ease, else they jump
   std::set<std::string> hidden;  ///< line ids
+
+  /// The y limits come nearer to those that are wanted by this part of the way; the last thousandth of the
+  /// height is one step, so that a plot at rest is the same however it came there.
+  void ease_y(float part);
+  /// Another frame brings them nearer.
+  bool is_easing() const;
 };
 
 /// The x axis that the plots of a view share.

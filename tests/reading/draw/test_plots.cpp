@@ -158,6 +158,23 @@ TEST_CASE("A map has one pixel a value, grey where there is none, and its ends a
   CHECK(map_colour(MapColours::diverging, 0.5) == rgb(0xf7f7f7));
 }
 
+TEST_CASE("Limits that ease come to rest where they are wanted, whatever the way") {
+  for (const bool log : {false, true}) {
+    PlotView view;
+    view.log_y = log;
+    view.want_least = 1;
+    view.want_most = 2;
+    view.ease_y(0.3F);
+    CHECK(std::pair(view.y_least, view.y_most) == std::pair(1.0, 2.0));  // the first time they jump
+    view.want_least = 3;
+    view.want_most = 40;
+    view.ease_y(0.3F);
+    CHECK(view.is_easing());
+    for (int frame = 0; frame < 100 && view.is_easing(); ++frame) view.ease_y(0.3F);
+    CHECK(std::pair(view.y_least, view.y_most) == std::pair(3.0, 40.0));
+  }
+}
+
 TEST_CASE("The end of the x axis is always named, and a round number that is too near to it is not") {
   const auto labels_of = [](Axis axis, const XMarks& marks) {
     axis.begin = 40;
