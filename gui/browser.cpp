@@ -23,7 +23,6 @@ namespace {
 
 constexpr int kFramesAfterEvent = 3;  // as of the window
 constexpr double kPoll_s = 0.25;
-constexpr double kBeat_s = 20;
 constexpr double kFarewell_s = 2;          // for tabs to be told that it is over
 constexpr std::uint16_t kSomePort = 8123;  // of the browser's side, where a socket listens here
 
@@ -174,7 +173,7 @@ class Browser : public TabEvents {
     tell(TabHears::copied, clipboard_);
   }
   void beat() {
-    next_beat_s_ = now_s() + kBeat_s;
+    next_beat_s_ = now_s() + options_.beat_s;
     for (const TabId tab : tabs_.all())
       server_.send(tab, std::make_shared<const std::string>(1, static_cast<char>(TabHears::beat)));
   }

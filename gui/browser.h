@@ -16,6 +16,7 @@ struct BrowserOptions {
   std::vector<std::string> hosts;  ///< names by which a proxy knows this machine
   std::filesystem::path items;     ///< as WindowOptions has it, for tests
   double frames_per_s = 60;
+  double beat_s = 20;  ///< between two signs of life to each tab
 };
 
 /// Prints the address and runs until a signal ends it. Error (exit code 1) where it cannot listen, and where

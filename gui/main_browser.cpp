@@ -27,6 +27,8 @@ int run(int argc, char** argv) {
   parser.group("");
   parser.flag("--browser", in_browser, "how ./isobar gui chose this program");
   parser.add("--items", browser.items, "write the places of all widgets to this file (for tests)");
+  parser.add("--beat", browser.beat_s, "seconds between two signs of life to each tab (for tests)")
+      .in_range(0.1, 20);
   if (!parser.parse(
           argc, argv,
           {.where = "./isobar gui --browser", .hint = "./isobar gui --browser --help lists the options"}))

@@ -35,6 +35,8 @@ std::deque<PressedKey> pressed_keys;  // NOLINT: since the last frame; GLFW repo
 
 std::atomic<bool> news{false};  // something was read since the last frame
 
+std::int64_t heard = 0;  // NOLINT: buttons and keys that went down or up
+
 void wake() {
   news = true;
   glfwPostEmptyEvent();
@@ -130,10 +132,14 @@ class Screen {
   /// Whatever the user does makes a frame due. ImGui's own callbacks are added behind these.
   void listen() {
     glfwSetCursorPosCallback(window_, [](GLFWwindow*, double, double) { frames_due = kFramesAfterEvent; });
-    glfwSetMouseButtonCallback(window_, [](GLFWwindow*, int, int, int) { frames_due = kFramesAfterEvent; });
+    glfwSetMouseButtonCallback(window_, [](GLFWwindow*, int, int, int) {
+      frames_due = kFramesAfterEvent;
+      ++heard;
+    });
     glfwSetScrollCallback(window_, [](GLFWwindow*, double, double) { frames_due = kFramesAfterEvent; });
     glfwSetKeyCallback(window_, [](GLFWwindow*, int key, int, int action, int mods) {
       frames_due = kFramesAfterEvent;
+      if (action != GLFW_REPEAT) ++heard;
       if (action == GLFW_PRESS && key >= 0 && key <= GLFW_KEY_LAST) pressed_keys.push_back({key, mods});
     });
     glfwSetCharCallback(window_, [](GLFWwindow*, unsigned) { frames_due = kFramesAfterEvent; });
@@ -270,6 +276,7 @@ class Pace {
 
 int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
   Pace pace;
+  std::int64_t shown = 0;  // of what was heard
   while (glfwWindowShouldClose(window) == 0) {
     if (app.poll()) news = true;
     if (news && pace.may_draw_news()) {
@@ -285,7 +292,8 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
       glFinish();
       pace.drawn(begin_us);
       glfwSwapBuffers(window);
-      if (!options.items.empty()) write_items(app.ui(), 0, options.items);
+      if (frames_due == 0) shown = heard;
+      if (!options.items.empty()) write_items(app.ui(), shown, options.items);
       if (app.ui().moving()) frames_due = std::max(1, frames_due.load());
       const double left_s = 1.0 / options.frames_per_s - static_cast<double>(steady_us() - begin_us) * 1e-6;
       if (frames_due > 0 && left_s > 0) {

@@ -66,6 +66,7 @@ class Window:
         wait("the first frame", self.items)
         identity = wait("the window", lambda: self.xdotool("search", "--name", "^Isobar$").split())[0]
         self.xdotool("windowfocus", identity)
+        self.told = self.heard()
 
     def xdotool(self, *words):
         return subprocess.run(["xdotool", *words], capture_output=True, text=True).stdout
@@ -84,8 +85,19 @@ class Window:
             self.xdotool("mousemove", *place)
             self.xdotool("mousemove_relative", "1", "0")  # news also where it stood already
             wait(f"a frame with {name!r}", lambda: self.written() != seen)
-        self.xdotool("click", "1")
-        time.sleep(0.2)
+        self.tell(2, "click", "1")
+
+    def heard(self):
+        """Buttons and keys, up and down, whose frames are drawn."""
+        return self.items().get("", 0)
+
+    def tell(self, events, *words):
+        """Until their frames are drawn. Events that the display loses are given up after a while."""
+        end = time.monotonic() + 10
+        self.xdotool(*words)
+        while self.heard() < self.told + events and time.monotonic() < end:
+            time.sleep(0.02)
+        self.told = self.heard()
 
     def place_of(self, name):
         box = wait(f"the widget {name!r}", lambda: self.items().get(name))
@@ -99,14 +111,10 @@ class Window:
         shown = lambda: self.items().get(name, [""])[-1]
         while left_s() > 0:
             self.click(name)
-            time.sleep(0.5)  # without a graphics card a frame takes its time
-            self.xdotool("key", "ctrl+a")
-            time.sleep(0.3)
-            self.xdotool("type", "--delay", "40", words)
-            for _ in range(50):
-                if shown() == words:
-                    return
-                time.sleep(0.1)
+            self.tell(4, "key", "ctrl+a")
+            self.tell(2 * len(words), "type", words)
+            if shown() == words:
+                return
         raise SystemExit(f"{name!r} shows {shown()!r} and not {words!r}")
 
     def picture(self):
