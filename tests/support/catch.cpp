@@ -23,11 +23,12 @@ Catch::StringRef name_of(Macro macro) {
   return "";
 }
 
+bool wants_false(Macro macro) { return macro == Macro::check_false || macro == Macro::require_false; }
+
 Catch::ResultDisposition::Flags disposition_of(Macro macro) {
   const bool goes_on = macro == Macro::check || macro == Macro::check_false || macro == Macro::check_that;
   const auto flags = goes_on ? Catch::ResultDisposition::ContinueOnFailure : Catch::ResultDisposition::Normal;
-  const bool is_false = macro == Macro::check_false || macro == Macro::require_false;
-  return is_false ? flags | Catch::ResultDisposition::FalseTest : flags;
+  return wants_false(macro) ? flags | Catch::ResultDisposition::FalseTest : flags;
 }
 
 /// Counts an assertion that holds, where this Catch2 can do that alone.
@@ -90,8 +91,7 @@ Catch::AssertionHandler& Assertion::handler() {
 
 void Assertion::take_claim(const Catch::ITransientExpression& claim) {
   static const bool reports_all = Catch::getCurrentContext().getConfig()->includeSuccessfulResults();
-  const bool is_false = macro_ == Macro::check_false || macro_ == Macro::require_false;
-  if (claim.getResult() == is_false || reports_all || !counts_passed(Catch::getResultCapture()))
+  if (claim.getResult() == wants_false(macro_) || reports_all || !counts_passed(Catch::getResultCapture()))
     handler().handleExpr(claim);
 }
 
