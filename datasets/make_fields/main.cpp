@@ -142,14 +142,20 @@ void print_summary(const std::vector<ChannelSummary>& summary) {
   }
 }
 
-/// Puts the finished folder in place of nothing, or of the one it remakes.
-void put_in_place(const fs::path& part, const fs::path& folder) {
+/// Puts the finished folder in place of nothing, or of the one it remakes. False where another program has
+/// put one there meanwhile, which may be read already: that one stays.
+bool put_in_place(const fs::path& part, const fs::path& folder, bool remakes) {
   const fs::path old = folder.string() + fmt::format(".part-{}-old", getpid());
   std::error_code code;
-  if (fs::exists(folder)) fs::rename(folder, old);
+  if (remakes) fs::rename(folder, old);
   fs::rename(part, folder, code);
+  if (code && fs::exists(folder / "dataset.toml")) {
+    fs::remove_all(part);
+    return false;
+  }
   if (code) throw system_error("cannot put the data set in place", folder.string(), code.value());
   fs::remove_all(old, code);
+  return true;
 }
 
 int make(const Options& options) {
@@ -168,6 +174,7 @@ int make(const Options& options) {
       throw Error("the data set holds a file that was not made with it: " + foreign, folder.string(),
                   "move it away, and the data set is made again");
   }
+  const bool remakes = fs::exists(folder / "dataset.toml");
   std::error_code code;
   fs::create_directories(folder.parent_path(), code);
   if (code) throw system_error("cannot make the folder", folder.parent_path().string(), code.value());
@@ -186,7 +193,10 @@ int make(const Options& options) {
                 options.request.samples, options.request.rows, options.request.columns,
                 human_bytes(needed).c_str(), folder.c_str());
     summary = make_fields(request, Progress());
-    put_in_place(part, folder);
+    if (!put_in_place(part, folder, remakes)) {
+      std::printf("another program has made the data set meanwhile, and it is taken: %s\n", folder.c_str());
+      return 0;
+    }
   } catch (const Stopped&) {
     fs::remove_all(part, code);
     std::fprintf(stderr, "\nstopped; nothing was kept\n");
