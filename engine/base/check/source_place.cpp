@@ -77,8 +77,9 @@ std::vector<SourcePlace> places_of(void* address, std::uintptr_t part_begin, con
   std::vector<SourcePlace> out = parse_places(
       said_by({"addr2line", "-C", "-f", "-i", "-e", file, fmt::format("{:#x}", number - begin - 1)}));
   if (out.empty()) out.emplace_back();
-  if (info.dli_sname != nullptr && out.back().function.empty())
-    out.back().function = demangled(info.dli_sname);
+  // Where no line is known addr2line names the nearest function before the address, which may end before it.
+  if (out.back().file.empty())
+    out.back().function = info.dli_sname == nullptr ? "" : demangled(info.dli_sname);
   return out;
 }
 
