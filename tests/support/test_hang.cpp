@@ -60,7 +60,7 @@ TEST_CASE(
 TEST_CASE("a failure is reported however long the name of its test is") {
   const ProcessResult result = run_process({ISOBAR_TEST_SUPPORT, "this one fails*"});
   INFO(result.err);
-  CHECK(result.code == 1);
+  CHECK(result.code > 0);  // which code differs between releases of Catch2
   CHECK_THAT(result.out, says("its reason") && says("has one: this") && says("1 failed"));
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <iostream>
 #include <thread>
 
 #include "core/files.h"
@@ -26,6 +27,7 @@ std::string on_a_terminal(const char* kind) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   REQUIRE((master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0));
   const int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+  std::cout.flush();  // else the child writes once more what waits there
   const pid_t child = fork();
   if (child == 0) {
     setenv("TERM", kind, 1);
