@@ -292,6 +292,7 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
       glFinish();
       pace.drawn(begin_us);
       glfwSwapBuffers(window);
+      if (Ui::has_input_left()) frames_due = std::max(1, frames_due.load());
       if (frames_due == 0) shown = heard;
       if (!options.items.empty()) write_items(app.ui(), shown, options.items);
       if (app.ui().moving()) frames_due = std::max(1, frames_due.load());

@@ -94,6 +94,14 @@ void Ui::end_frame() {
   if (ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Tab)) && !io.KeyCtrl) focus_next(io.KeyShift ? -1 : 1);
 }
 
+bool Ui::has_input_left() {
+#if IMGUI_VERSION_NUM >= 18700
+  return !ImGui::GetCurrentContext()->InputEventsQueue.empty();
+#else
+  return false;
+#endif
+}
+
 void Ui::focus_here() {
   ImGui::SetKeyboardFocusHere();
 #if IMGUI_VERSION_NUM >= 19010 && IMGUI_VERSION_NUM < 19020

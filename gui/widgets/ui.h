@@ -119,6 +119,8 @@ class Ui {
   /// Something moves: draw another frame soon.
   void ask_frame() { moving_ = true; }
   bool moving() const { return moving_; }
+  /// ImGui keeps input for the next frame: from 1.87 on it takes one letter or key a frame.
+  static bool has_input_left();
 
  private:
   void focus_next(int direction);
