@@ -12,7 +12,6 @@ constexpr void require_toml(bool holds) {
 #define TOML_ASSERT(expression) require_toml(static_cast<bool>(expression))
 #define TOML_EXCEPTIONS 1
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <toml++/toml.h>
 
 #include <algorithm>
@@ -132,10 +131,12 @@ std::string plain_text(const TomlValue& value) {
     std::string operator()(std::int64_t v) const { return std::to_string(v); }
     std::string operator()(double v) const { return fmt::format("{}", v); }
     std::string operator()(const std::vector<std::int64_t>& v) const {
-      return fmt::format("[{}]", fmt::join(v, ", "));
+      return fmt::format("[{}]", joined(v));
     }
     std::string operator()(const std::vector<double>& v) const {
-      return fmt::format("[{}]", fmt::join(v, ", "));
+      std::vector<std::string> numbers;
+      for (const double one : v) numbers.push_back((*this)(one));
+      return fmt::format("[{}]", joined(numbers));
     }
     std::string operator()(const std::vector<std::string>& v) const { return "[" + join(v, ", ") + "]"; }
     std::string operator()(const std::vector<TomlTable>& v) const {

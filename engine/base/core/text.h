@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace isobar {
@@ -39,6 +41,24 @@ std::string counted(std::int64_t count, std::string_view one);
 /// What stands between the separators: one more than there are of them.
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
+/// "1, 2, 3": whole numbers, or strings, of any range. fmt's join is compiled anew in every unit that uses
+/// it.
+template <class Range>
+std::string joined(const Range& parts, std::string_view separator = ", ") {
+  std::string out;
+  bool is_first = true;
+  for (const auto& part : parts) {
+    if (!std::exchange(is_first, false)) out += separator;
+    if constexpr (std::is_convertible_v<decltype(part), std::string_view>) {
+      out += part;
+    } else {
+      static_assert(std::is_integral_v<std::decay_t<decltype(part)>>);
+      out += std::to_string(part);
+    }
+  }
+  return out;
+}
 
 /// What steers instead of showing (core/utf8.h) and what is no UTF-8 replaced by '?', cut to `most` bytes,
 /// whole characters: for text that is not ours, of files, of other programs, names of files too, before it

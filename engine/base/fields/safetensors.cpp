@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstring>
@@ -56,7 +55,7 @@ std::string safetensors_start(std::span<const TensorToWrite> tensors,
     }
     if (!fault.empty()) throw Error(fault, printable(tensor.name, 80), "", Exit::failed);
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
-                                  quoted(tensor.name), tensor.dtype, fmt::join(tensor.shape, ","), offset,
+                                  quoted(tensor.name), tensor.dtype, joined(tensor.shape, ","), offset,
                                   offset + tensor.bytes.size()));
     offset += tensor.bytes.size();
   }

@@ -1,13 +1,13 @@
 #include "fields/statistics.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "fields/npy.h"
 
 namespace isobar {
@@ -19,9 +19,9 @@ std::vector<float> read_channel_values(const fs::path& path, std::int64_t channe
   NpyArray array = read_npy(path);
   const std::vector<std::int64_t> wanted = {1, channels, 1, 1};
   if (array.shape != wanted) {
-    throw Error(fmt::format("the statistics have shape [{}], [{}] is wanted", fmt::join(array.shape, ", "),
-                            fmt::join(wanted, ", ")),
-                path.string(), "data.channels and the data set must agree");
+    throw Error(
+        fmt::format("the statistics have shape [{}], [{}] is wanted", joined(array.shape), joined(wanted)),
+        path.string(), "data.channels and the data set must agree");
   }
   for (std::size_t c = 0; c < array.values.size(); ++c) {
     if (!std::isfinite(array.values[c])) {
@@ -95,8 +95,8 @@ TimeMeans read_time_means(const fs::path& root, const Statistics& statistics, st
   const auto channels = static_cast<std::int64_t>(statistics.mean.size());
   if (array.shape.size() != 4 || array.shape[0] != 1 || array.shape[1] != channels ||
       array.shape[2] < height || array.shape[3] < width) {
-    throw Error(fmt::format("the climatology has shape [{}], [1, {}, {}, {}] is wanted",
-                            fmt::join(array.shape, ", "), channels, height, width),
+    throw Error(fmt::format("the climatology has shape [{}], [1, {}, {}, {}] is wanted", joined(array.shape),
+                            channels, height, width),
                 path.string(),
                 "compute it over the training files, or take the file away to train without it");
   }

@@ -1,9 +1,10 @@
 #include "formula/bucket_plan.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
+
+#include "core/text.h"
 
 namespace isobar {
 
@@ -30,7 +31,7 @@ std::string plan_text(const std::vector<PlannedBucket>& plan) {
                           ? fmt::format("{}", bucket.first)
                           : fmt::format("{}-{}", bucket.first, bucket.first + bucket.count - 1));
   }
-  return buckets.empty() ? "none" : fmt::format("{}", fmt::join(buckets, ", "));
+  return buckets.empty() ? "none" : joined(buckets);
 }
 
 std::vector<std::int64_t> gradient_bytes(const VitShape& s, bool joins_qkv) {

@@ -1,5 +1,4 @@
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -105,7 +104,7 @@ class Checker {
     static constexpr std::array<const char*, 3> kStorage = {"contiguous", "chunked",
                                                             "compressed: slow to read"};
     const auto& shape = file.shape();
-    console_.line(fmt::format("  {}: [{}], {}", printable(name, 400), fmt::join(shape, ", "),
+    console_.line(fmt::format("  {}: [{}], {}", printable(name, 400), joined(shape),
                               kStorage[static_cast<std::size_t>(file.storage())]));
     if (!shape_) shape_ = shape;
     for (const std::size_t dim : {1U, 2U, 3U}) {

@@ -3,9 +3,9 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "core/error.h"
+#include "core/text.h"
 #include "device/load_cuda.h"
 #include "device/operator_watch.h"
 #include "device/stream.h"
@@ -78,8 +78,7 @@ class Checks {
     }
     if (tensor.sizes() != shape) {
       refuse(operation_, name,
-             fmt::format("the shape is [{}], [{}] is wanted", fmt::join(tensor.sizes(), ", "),
-                         fmt::join(shape, ", ")));
+             fmt::format("the shape is [{}], [{}] is wanted", joined(tensor.sizes()), joined(shape)));
     }
     if (!tensor.is_contiguous()) refuse(operation_, name, "the values do not lie one behind the other");
     if (tensor.device() != device_) {

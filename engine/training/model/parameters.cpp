@@ -8,7 +8,6 @@
 #include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +16,7 @@
 
 #include "core/error.h"
 #include "core/random.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -138,10 +138,9 @@ at::Tensor Parameters::join(const std::vector<std::string>& names) {
     if (shape.empty()) {
       shape = part;
     } else if (!std::equal(part.begin() + 1, part.end(), shape.begin() + 1, shape.end())) {
-      throw Error(
-          fmt::format("a parameter of shape [{}] cannot be joined to one of [{}]", fmt::join(part, ", "),
-                      fmt::join(all_[joint.members.front()].tensor.sizes(), ", ")),
-          name, "", Exit::failed);
+      throw Error(fmt::format("a parameter of shape [{}] cannot be joined to one of [{}]", joined(part),
+                              joined(all_[joint.members.front()].tensor.sizes())),
+                  name, "", Exit::failed);
     } else {
       shape[0] += part[0];
     }
@@ -225,7 +224,7 @@ void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
   }
   if (order.size() != before.size() || std::count(seen.begin(), seen.end(), false) > 0) {
     throw Error(fmt::format("a layout of {} leaves must name each of them once", before.size()),
-                fmt::format("order [{}]", fmt::join(order, ", ")), "", Exit::failed);
+                fmt::format("order [{}]", joined(order)), "", Exit::failed);
   }
   lay_out(order);
   const std::vector<ParameterLeaf> after = leaves();

@@ -4,7 +4,6 @@
 #include <ATen/ops/concat.h>
 #include <ATen/ops/empty.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <map>
 #include <set>
@@ -68,8 +67,8 @@ void check(const std::vector<NamedTensor>& tensors, const SafetensorsFile& file,
                   "save the weights as float32");
     }
     if (found->second->shape != whole_shape(one)) {
-      throw Error(fmt::format("the tensor has shape [{}], the model wants [{}]",
-                              fmt::join(found->second->shape, ", "), fmt::join(whole_shape(one), ", ")),
+      throw Error(fmt::format("the tensor has shape [{}], the model wants [{}]", joined(found->second->shape),
+                              joined(whole_shape(one))),
                   where, "data.grid and model.* must be those the weights were trained with");
     }
   }

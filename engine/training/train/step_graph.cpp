@@ -4,7 +4,6 @@
 #include <c10/core/Event.h>
 #include <c10/core/StreamGuard.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
 
@@ -30,7 +29,7 @@ void copy_to_fixed(at::Tensor& fixed, const at::Tensor& given, const char* name)
   if (!fixed.defined()) fixed = at::empty_like(given);
   if (fixed.sizes() != given.sizes() || fixed.scalar_type() != given.scalar_type()) {
     throw Error(fmt::format("the {} of a batch is [{}], and the recorded step takes [{}]", name,
-                            fmt::join(given.sizes(), ", "), fmt::join(fixed.sizes(), ", ")),
+                            joined(given.sizes()), joined(fixed.sizes())),
                 "graph.enabled = true",
                 "a recording has one shape for good: batches of one size, or graph.enabled=false");
   }

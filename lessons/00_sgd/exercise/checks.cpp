@@ -1,6 +1,5 @@
 // What is asked of my/00_ranks.cpp, easy things first.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <numeric>
@@ -225,8 +224,8 @@ void check_own_batch(const Part& part) {
     }
     Samples wanted(kSteps);
     std::iota(wanted.begin(), wanted.end(), 0);
-    expect(steps == wanted, {fmt::format("batches of steps {}, each once", fmt::join(wanted, ", ")),
-                             fmt::format("{}", fmt::join(steps, ", ")), "what batch() is asked for"});
+    expect(steps == wanted, {fmt::format("batches of steps {}, each once", joined(wanted)), joined(steps),
+                             "what batch() is asked for"});
   });
 }
 
@@ -327,16 +326,15 @@ void check_log(const Part& part) {
     std::vector<std::string> names;
     for (const RankCall& call : trained.ranks.calls(rank, What::open_log)) names.push_back(call.log);
     expect(names == std::vector<std::string>{name},
-           {fmt::format("rank {} to open one log, {}", rank, name),
-            names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")),
+           {fmt::format("rank {} to open one log, {}", rank, name), names.empty() ? "none" : joined(names),
             "open_log: on every rank, before the loop, with the rank in the name"});
     const std::vector<RankCall> writes = trained.ranks.calls(rank, What::write_log);
     Samples steps, wanted(kSteps);
     for (const RankCall& call : writes) steps.push_back(call.step);
     std::iota(wanted.begin(), wanted.end(), 0);
-    expect(steps == wanted, {fmt::format("rank {} to log steps {}, each once", rank, fmt::join(wanted, ", ")),
-                             steps.empty() ? "no step" : fmt::format("{}", fmt::join(steps, ", ")),
-                             "log->write: in the loop, on every rank"});
+    expect(steps == wanted,
+           {fmt::format("rank {} to log steps {}, each once", rank, joined(wanted)),
+            steps.empty() ? "no step" : joined(steps), "log->write: in the loop, on every rank"});
     for (std::size_t step = 0; step < kSteps; ++step) {
       const Line came = {writes[step].values[0], writes[step].values[1]};
       const Line behind = trained.path(rank)[step + 1];

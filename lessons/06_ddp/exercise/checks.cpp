@@ -1,11 +1,11 @@
 // What is asked of my/06_buckets.cpp, easy things first.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <numeric>
 
 #include "06_ddp/exercise/part.h"
 #include "check/check.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace exercise {
@@ -17,9 +17,7 @@ using Places = std::vector<std::size_t>;
 
 std::string words(const Plan& plan) { return plan_text(plan); }
 
-std::string words(const Places& places) {
-  return places.empty() ? "none" : fmt::format("{}", fmt::join(places, ", "));
-}
+std::string words(const Places& places) { return places.empty() ? "none" : joined(places); }
 
 struct PlanCase {
   Sizes sizes;
@@ -40,8 +38,8 @@ void expect_plan(const Part& part, const PlanCase& wanted) {
   }
   const std::string given = wanted.sizes.empty()
                                 ? std::string("no gradients")
-                                : fmt::format("gradients of {} bytes (caps {} and {})",
-                                              fmt::join(wanted.sizes, ", "), wanted.first_cap, wanted.cap);
+                                : fmt::format("gradients of {} bytes (caps {} and {})", joined(wanted.sizes),
+                                              wanted.first_cap, wanted.cap);
   expect(words(came) == words(plan),
          {fmt::format("of {} the buckets {}", given, words(plan)), words(came), wanted.look});
   for (std::size_t i = 0; i < plan.size(); ++i)

@@ -5,7 +5,6 @@
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <condition_variable>
 #include <mutex>
@@ -14,6 +13,7 @@
 
 #include "07_tensor_parallel/exercise/part.h"
 #include "check/check.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace exercise {
@@ -60,8 +60,7 @@ class RankMeeting {
     for (const at::Tensor& part : parts_)
       expect(part.sizes() == parts_.front().sizes(),
              {"all ranks to add up tensors of one shape",
-              fmt::format("[{}] and [{}]", fmt::join(parts_.front().sizes(), ", "),
-                          fmt::join(part.sizes(), ", ")),
+              fmt::format("[{}] and [{}]", joined(parts_.front().sizes()), joined(part.sizes())),
               "what sum() is given"});
     total_ = parts_.front().clone();
     for (std::size_t i = 1; i < parts_.size(); ++i) total_ += parts_[i];
@@ -129,12 +128,12 @@ at::Tensor plain_mlp(const at::Tensor& x, const MlpWeights& w) {
 }
 
 std::string shape_of(const at::Tensor& t) {
-  return t.defined() ? fmt::format("[{}]", fmt::join(t.sizes(), ", ")) : "an undefined tensor";
+  return t.defined() ? fmt::format("[{}]", joined(t.sizes())) : "an undefined tensor";
 }
 
 void expect_shape(const at::Tensor& came, at::IntArrayRef wanted, const std::string& name, const char* look) {
   expect(came.defined() && came.sizes() == wanted,
-         {fmt::format("{} to be [{}]", name, fmt::join(wanted, ", ")), shape_of(came), look});
+         {fmt::format("{} to be [{}]", name, joined(wanted)), shape_of(came), look});
 }
 
 bool is_close(const at::Tensor& a, const at::Tensor& b) {

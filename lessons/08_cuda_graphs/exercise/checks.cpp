@@ -2,6 +2,7 @@
 #include "08_cuda_graphs/exercise/part.h"
 #include "08_cuda_graphs/exercise/simulated_device.h"
 #include "check/check.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace exercise {
@@ -12,9 +13,7 @@ using Names = SimulatedDevice::Names;
 constexpr std::size_t kValues = 4;
 constexpr double kTakenBack = -1;
 
-std::string words(const Names& names) {
-  return names.empty() ? "nothing" : fmt::format("{}", fmt::join(names, ", "));
-}
+std::string words(const Names& names) { return names.empty() ? "nothing" : joined(names); }
 
 /// Without what brings in a batch and a rate.
 Names without_renewing(const Names& names) {

@@ -1,7 +1,6 @@
 #pragma once
 // A device of the checks: does at once what it is asked for, or writes it down, and says what cannot be.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <set>

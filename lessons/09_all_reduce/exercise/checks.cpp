@@ -1,6 +1,5 @@
 // What is asked of my/09_ring.cpp, easy things first.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <bit>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include "09_all_reduce/exercise/part.h"
 #include "09_all_reduce/exercise/watched_ring.h"
 #include "check/check.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace exercise {
@@ -28,7 +28,7 @@ std::vector<Chunk> chunks_of(const Part& part, std::int64_t count, int chunks) {
 std::string in_words(const std::vector<Chunk>& chunks) {
   std::vector<std::int64_t> counts;
   for (const Chunk& chunk : chunks) counts.push_back(chunk.count);
-  return fmt::format("chunks of {}", fmt::join(counts, ", "));
+  return fmt::format("chunks of {}", joined(counts));
 }
 
 void reduce_scatter(const Part& part, WatchedRing& ring, Buffers& buffers) {
@@ -158,14 +158,14 @@ void check_owner(const Part& part) {
       const bool is_one = owned.back() >= 0 && owned.back() < size;
       expect(std::find(own.begin(), own.end(), owned.back()) != own.end(),
              {fmt::format("owned_chunk({}, {}) to be what reduce_scatter completes there: {}", rank, size,
-                          fmt::join(own, ", ")),
+                          joined(own)),
               fmt::format("{}{}", owned.back(), is_one ? "" : ", which is none of the chunks"),
               "the last step of reduce_scatter: which chunk does it add to?"});
     }
     std::sort(owned.begin(), owned.end());
     expect(std::adjacent_find(owned.begin(), owned.end()) == owned.end(),
            {fmt::format("each of {} ranks to own another chunk", size),
-            fmt::format("chunks {}", fmt::join(owned, ", ")), "owned_chunk: two ranks own the same one"});
+            fmt::format("chunks {}", joined(owned)), "owned_chunk: two ranks own the same one"});
   }
 }
 

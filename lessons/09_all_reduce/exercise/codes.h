@@ -1,7 +1,6 @@
 #pragma once
 // Numbers that tell what was added to them: from what a buffer has become, to what was done.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "09_all_reduce/exercise/exercise.h"
+#include "core/text.h"
 
 namespace isobar::exercise {
 
@@ -42,7 +42,7 @@ inline std::string ranks_in(float value, int size) {
     if (often > 0)
       out.push_back(fmt::format("{}{}", rank, often > 1 ? fmt::format(" ({} times)", often) : ""));
   }
-  return fmt::format("{} {}", out.size() == 1 ? "rank" : "ranks", fmt::join(out, ", "));
+  return fmt::format("{} {}", out.size() == 1 ? "rank" : "ranks", joined(out));
 }
 
 inline std::string ranks_in_chunks(const Buffer& values, const std::vector<Chunk>& chunks) {

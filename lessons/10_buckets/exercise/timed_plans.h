@@ -1,13 +1,13 @@
 #pragma once
 // Plans in words and in time: by the right rule, by those that people take for it, and by trying every cut.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "10_buckets/exercise/exercise.h"
+#include "core/text.h"
 
 namespace isobar::exercise {
 
@@ -19,12 +19,12 @@ using Values = std::vector<float>;
 inline std::string words(const Plan& plan) { return plan_text(plan); }
 
 inline std::string words(const auto& numbers) {
-  return numbers.empty() ? "none" : fmt::format("{:.6g}", fmt::join(numbers, ", "));
+  std::vector<std::string> out;
+  for (const auto& number : numbers) out.push_back(fmt::format("{:.6g}", number));
+  return out.empty() ? "none" : joined(out);
 }
 
-inline std::string words(const Places& places) {
-  return places.empty() ? "none" : fmt::format("{}", fmt::join(places, ", "));
-}
+inline std::string words(const Places& places) { return places.empty() ? "none" : joined(places); }
 
 inline std::string us(double time_us) { return fmt::format("{:.6g} us", time_us); }
 
@@ -104,8 +104,8 @@ inline std::string given(const TimedStep& step) {
     bytes.push_back(gradient.bytes);
     ready.push_back(gradient.ready_us);
   }
-  return fmt::format("of gradients of {} bytes that are ready at {} us, latency {} us,",
-                     fmt::join(bytes, ", "), words(ready), step.link.latency_us);
+  return fmt::format("of gradients of {} bytes that are ready at {} us, latency {} us,", joined(bytes),
+                     words(ready), step.link.latency_us);
 }
 
 /// By trying every cut: the quickest, with the fewest buckets.

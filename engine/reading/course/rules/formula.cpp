@@ -1,6 +1,5 @@
 // What follows from shapes and rates alone: no run is needed.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -149,8 +148,8 @@ Truth mesh_group_truth(const RuleInput& input) {
   const Mesh mesh(input.argument("order", "tp-cp-pp-dp"), {.tp = tp, .dp = ranks / tp}, ranks);
   const std::vector<int> group = mesh.group_of(rank, input.argument("axis"));
   Truth out;
-  out.accepted = {fmt::format("{}", fmt::join(group, ","))};
-  out.figures = {{"value", fmt::format("{}", fmt::join(group, ", "))}};
+  out.accepted = {joined(group, ",")};
+  out.figures = {{"value", joined(group)}};
   out.text = "ranks " + out.figures["value"];
   out.source = "by formula";
   return out;
