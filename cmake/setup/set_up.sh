@@ -94,9 +94,17 @@ bring_packages() {
     rest=$(missing_packages | paste -sd' ')
     if [ -n "$rest" ]; then
       start_part packages install_packages "$rest"
+      build_meanwhile
       join packages
     fi
   fi
+}
+
+# build_meanwhile: what an earlier set-up configured takes none of the packages that are missing.
+build_meanwhile() {
+  [[ " ${targets[*]} " = *" all "* ]] && [ "$ready_prefix" = "$prefix" ] && [ "$ready_torch" = ON ] && have_libtorch || return 0
+  [ "$(ninja -C "$build" -n build.ninja 2>/dev/null | tail -n 1)" = "ninja: no work to do." ] || return 0
+  build_targets all
 }
 
 begin_libtorch() {

@@ -23,6 +23,19 @@ case_parts_run_beside_each_other() {
   expect "the data set once" count_is "make_fields --grid 72x144" 1
   expect "no leftovers" in_the_end no_parts_left
 }
+case_what_is_configured_is_built_beside_packages() {
+  local line='(ninja all|packages are there)'
+  touch "$WORLD/no-catch2"
+  isobar run 01_baseline
+  : >"$WORLD/calls"
+  isobar test
+  expect "not what cmake has to look at first: $(cat "$WORLD/calls")" [ "$(grep -oE "$line" "$WORLD/calls" | paste -sd,)" = "packages are there,ninja all" ]
+  touch "$WORLD/ninja-has-done"
+  : >"$WORLD/calls"
+  isobar test
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "else before the packages, and all of it after" [ "$(grep -oE "$line" "$WORLD/calls" | paste -sd,)" = "ninja all,packages are there,ninja all" ]
+}
 case_data_is_only_made_for_a_plain_run() {
   local words
   for words in "--preset cpu_small" "--config x.toml" "--set data.root=/x" "--set data.source=synthetic" "--set run.measure=synthetic" "--help"; do

@@ -91,6 +91,9 @@ case "$*" in
     [ ! -e "$WORLD/apt-full" ] || { echo "E: You don't have enough free space"; exit 100; }
     [[ ! -e "$WORLD/apt-full-later" || $* != *g++* ]] || { echo "E: You don't have enough free space"; exit 100; }
     echo "Get:1 http://x bookworm/main amd64 g++ amd64 1 [1 kB]"
+    # Until what is configured is being built, where it is: so long packages take.
+    [ ! -e "$WORLD/ninja-has-done" ] || for ((tries = 0; tries < 300; ++tries)); do ! grep -q '^ninja all' "$WORLD/calls" || break; sleep 0.1; done
+    log "packages are there"
     [[ ! -e "$WORLD/apt-slow" || $* != *g++* ]] || { echo $$ >"$WORLD/apt-pid"; exec sleep 600; }
     for name in cpp:amd64 libc6-dev:amd64 g++ others-trigger; do echo "Setting up $name (1) ..."; done
     if [[ $* = *g++* ]]; then rm -f "$WORLD/no-packages"; else touch "$WORLD/fetch-packages"; fi ;;
