@@ -79,9 +79,9 @@ function(isobar_whole folder)
   target_link_libraries(isobar_${folder} INTERFACE ${ARGN})
 endfunction()
 
-# isobar_read_only(): what this folder and those below compile reads files and draws; there -O2 takes a third longer than -O1, and shows nowhere.
-# At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.
-function(isobar_read_only)
+# isobar_lightly_optimised(): for folders, and those below, that read files, draw, or call libtorch; there -O2 takes a third longer than -O1, and
+# shows nowhere. At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.
+function(isobar_lightly_optimised)
   add_compile_options("$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
 endfunction()
 
