@@ -1,5 +1,10 @@
 #include "analyse/event.h"
 
+// The library takes the fastest of its forms when it runs; compiled here they would bring all intrinsics.
+#define SIMDJSON_IMPLEMENTATION_ICELAKE 0
+#define SIMDJSON_IMPLEMENTATION_HASWELL 0
+#define SIMDJSON_IMPLEMENTATION_WESTMERE 0
+#define SIMDJSON_BUILTIN_IMPLEMENTATION fallback
 #include <simdjson.h>
 
 #include <algorithm>
