@@ -1,6 +1,13 @@
 // What each rank does in the tests of our ring and of the emulated link; the tests start these as processes.
-#include <ATen/Functions.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
+#include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/randn.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
 #include <csignal>

@@ -1,5 +1,4 @@
 #include <ATen/TensorOperators.h>
-#include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/equal.h>
@@ -8,11 +7,13 @@
 #include <ATen/ops/randn_like.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <array>
 #include <cmath>
 #include <utility>
 
+#include "device/autocast_state.h"
 #include "model/vit.h"
 #include "support/catch.h"
 #include "support/tolerances.h"
