@@ -13,9 +13,9 @@ from pathlib import Path
 # (Debian 13), which are larger. Each lesson beyond the LESSONS may add A_LESSON, which is some 30 processor seconds of ./isobar test.
 LESSONS = 11
 COMMANDS = {
-    "./isobar run 01_baseline": (["isobar-run", "make_fields", "01_baseline"], 44, (105, 140)),
-    "./isobar test": (["all"], 282, (745, 890)),
-    "./isobar check of every lesson, and its --mine": (["isobar_exercises"], 47, (150, 175)),
+    "./isobar run 01_baseline": (["isobar-run", "make_fields", "01_baseline"], 44, (105, 120)),
+    "./isobar test": (["all"], 282, (745, 720)),
+    "./isobar check of every lesson, and its --mine": (["isobar_exercises"], 47, (150, 165)),
 }
 A_LESSON = {"./isobar test": (14, 20), "./isobar check of every lesson, and its --mine": (6, 12)}
 # A change of one line, and the most units that it compiles again.
