@@ -90,9 +90,6 @@ endfunction()
 
 # A test is compiled far more often than it is waited for, and what it tests is optimised: at -O1 its units take half as long again.
 set(ISOBAR_TEST_OPTIONS -O0 -g0)
-include(CheckLinkerFlag)
-check_linker_flag(CXX -fuse-ld=gold ISOBAR_HAS_GOLD)  # comes with Debian 12's compiler, and takes a third of the time
-set(ISOBAR_TEST_LINK $<$<BOOL:${ISOBAR_HAS_GOLD}>:-fuse-ld=gold>)
 
 # The ways in which a learner's file is watched. What it is compiled with, its precompiled headers are too: g++ would read all of libtorch else.
 set(ISOBAR_WATCH_plain -g1)
@@ -128,7 +125,7 @@ function(isobar_test name)
   isobar_own(test_${name})
   isobar_unity(test_${name} EACH 12)
   target_compile_options(test_${name} PRIVATE ${ISOBAR_TEST_OPTIONS})
-  target_link_options(test_${name} PRIVATE ${ISOBAR_TEST_LINK} $<TARGET_OBJECTS:isobar_strings>)
+  target_link_options(test_${name} PRIVATE $<TARGET_OBJECTS:isobar_strings>)
   add_dependencies(test_${name} isobar_strings)
   if(arg_TENSORS)
     isobar_precompiled(tensor_test test_${name})
