@@ -106,24 +106,27 @@ TEST_CASE("an interrupted data set leaves nothing, the next one is complete and 
 
 TEST_CASE("of two programs that make one data set the first to end keeps it, since it may be read already") {
   const TempFolder folder;
-  const std::vector<std::string> words = {ISOBAR_MAKE_FIELDS, "--grid", "48x96", "--samples", "200", "--out",
-                                          folder / "d"};
+  const auto making = [&](const char* grid) {
+    return std::vector<std::string>{ISOBAR_MAKE_FIELDS, "--grid", grid, "--samples", "16", "--out",
+                                    folder / "d"};
+  };
   const auto inode = [&] {
     struct stat found {};
     CHECK(stat((folder / "d/train/2001.h5").c_str(), &found) == 0);
     return found.st_ino;
   };
   ino_t kept = 0;
-  const ProcessResult slower = run_process(
-      words, {.signal = SIGSTOP,
-              .interrupt_when = [&] { return !fs::is_empty(folder.path()); },
-              .interrupted =
-                  [&] {
-                    const std::string part = fs::directory_iterator(folder.path())->path().filename();
-                    CHECK(run_process(words).code == 0);
-                    kept = inode();
-                    kill(std::atoi(part.c_str() + part.rfind('-') + 1), SIGCONT);
-                  }});
+  const ProcessResult slower =
+      run_process(making("48x96"), {.signal = SIGSTOP,
+                                    .interrupt_when = [&] { return !fs::is_empty(folder.path()); },
+                                    .interrupted =
+                                        [&] {
+                                          const std::string part =
+                                              fs::directory_iterator(folder.path())->path().filename();
+                                          CHECK(run_process(making("16x32")).code == 0);
+                                          kept = inode();
+                                          kill(std::atoi(part.c_str() + part.rfind('-') + 1), SIGCONT);
+                                        }});
   CHECK(slower.code == 0);
   CHECK_THAT(slower.out, says("meanwhile"));
   CHECK(inode() == kept);
