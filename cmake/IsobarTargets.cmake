@@ -12,6 +12,13 @@ function(isobar_own target)
   target_compile_definitions(${target} PRIVATE _GLIBCXX_ASSERTIONS)
 endfunction()
 
+# isobar_narrow(KIND TARGET): where it takes tensors, headers of cmake/libtorch/narrow stand before those of libtorch.
+function(isobar_narrow kind target)
+  if(kind MATCHES "tensor")
+    target_include_directories(${target} BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/cmake/libtorch/narrow)
+  endif()
+endfunction()
+
 # isobar_precompiled(plain|tensor TARGET...): their units begin with headers that cmake/precompiled compiles once. A file still includes
 # what it uses, which the presets debug, asan and tsan see.
 function(isobar_precompiled kind)
@@ -19,9 +26,7 @@ function(isobar_precompiled kind)
     foreach(target ${ARGN})
       target_precompile_headers(${target} REUSE_FROM isobar_${kind}_headers)
       target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/cmake)  # where one does not fit
-      if(kind MATCHES "tensor")
-        target_include_directories(${target} BEFORE PRIVATE ${CMAKE_SOURCE_DIR}/cmake/libtorch/narrow)
-      endif()
+      isobar_narrow(${kind} ${target})
     endforeach()
   endif()
 endfunction()
