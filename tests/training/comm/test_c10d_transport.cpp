@@ -7,10 +7,12 @@
 #include <stdexcept>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 
+#include "comm/c10d_adapter.h"
 #include "comm/c10d_transport.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "support/catch.h"
+#include "support/errors.h"
 #include "support/says.h"
 #include "support/temp_folder.h"
 
@@ -62,6 +64,19 @@ TEST_CASE("a collective that ends while its waiter loses patience is done, not l
 TEST_CASE("one that fails in that moment says why, and not that time passed") {
   const auto transport = make_c10d_transport(c10::make_intrusive<LateBackend>(/*fails=*/true));
   CHECK_THROWS_WITH(late_one(transport)->wait(1000), "Connection closed by peer");
+}
+
+TEST_CASE("libtorch gets the sum of one tensor from our ranks, and is refused what is not made for it") {
+  Comm comm;
+  const auto group = make_process_group(comm, "bucket", /*overlap=*/true);
+  const auto backend = group->getBackend(at::kCPU);
+  std::vector<at::Tensor> one = {at::ones({2})};
+  std::vector<at::Tensor> two = {at::ones({2}), at::ones({2})};
+  CHECK(backend->allreduce(one, {})->wait());
+  c10d::AllreduceOptions largest;
+  largest.reduceOp = c10d::ReduceOp::MAX;
+  CHECK_THAT(failure_of([&] { backend->allreduce(two, {}); }), says("not made for libtorch"));
+  CHECK_THAT(failure_of([&] { backend->allreduce(one, largest); }), says("not made for libtorch"));
 }
 
 TEST_CASE("a machine whose loopback interface is down is told so") {
