@@ -30,6 +30,7 @@ TEST_CASE("every lesson trains two steps, or says what it needs") {
       continue;
     }
     REQUIRE(result.code == 0);
+    CHECK(result.out.find("slow disk") == std::string::npos);  // so few lines wait for none
     const std::vector<Json> steps = of_kind(stream(folder / lesson), "step");
     REQUIRE(steps.size() == 2);
     if (lesson == "09_all_reduce") {

@@ -81,6 +81,11 @@ TEST_CASE("what fp16 loses is said and drawn between its limits") {
   CHECK(json["histograms"][0]["zero"] == 1);
 }
 
+TEST_CASE("the largest and the least numbers of fp32 have lines of their own") {
+  const std::string text = joined(gradient_lines(read(line_of(0, 1, {3e38F, 1e-40F})).front()));
+  CHECK_THAT(text, says("  2^127 ") && says(" 2^-127 "));
+}
+
 TEST_CASE("nothing but zeros, and nothing at all, can be drawn") {
   CHECK_THAT(joined(gradient_lines(read(line_of(0, 1, {0.0F})).front())), says("100 %"));
   CHECK_THAT(joined(gradient_lines(read(line_of(0, 1, {})).front())), says("0 values"));
