@@ -23,8 +23,7 @@ Json or_null(double value) { return value < 0 ? Json() : Json(value); }
 TableRow CommColumns::heads() { return {"comm calls", "exposed ms", "overlap", "last bucket"}; }
 
 TableRow CommColumns::cells() const {
-  return {fmt::format("{:.6g}", calls), exposed_us < 0 ? "-" : milliseconds(exposed_us), percent(overlap),
-          percent(last_bucket)};
+  return {fmt::format("{:.6g}", calls), milliseconds(exposed_us), percent(overlap), percent(last_bucket)};
 }
 
 Json CommColumns::json() const {

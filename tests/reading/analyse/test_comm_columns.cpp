@@ -55,6 +55,8 @@ TEST_CASE("calls, exposed time, overlap and the last bucket are columns, where t
   REQUIRE(columns("bare"));
   CHECK(columns("bare")->cells() == TableRow{"3", "5.00", "-", "-"});
   CHECK(columns("bare")->json()["overlap"].text() == "null");
+  CHECK(CommColumns{.calls = 3, .exposed_us = 0, .overlap = 0}.cells() == TableRow{"3", "0.00", "0 %", "-"});
+  CHECK(CommColumns{.calls = 3}.cells() == TableRow{"3", "-", "-", "-"});
   CHECK_FALSE(columns("silent"));
   MadeRuns runs;
   CHECK_FALSE(comm_columns({steady_figures(runs.add("alone", {}))}));
