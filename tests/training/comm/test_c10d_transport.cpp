@@ -79,6 +79,13 @@ TEST_CASE("libtorch gets the sum of one tensor from our ranks, and is refused wh
   CHECK_THAT(failure_of([&] { backend->allreduce(one, largest); }), says("not made for libtorch"));
 }
 
+TEST_CASE("a collective among one is done at once") {
+  const at::Tensor values = at::ones({2});
+  const auto pending = make_solo_transport()->all_reduce(values, Reduce::sum);
+  CHECK(pending->done());
+  CHECK(pending->wait(0));
+}
+
 TEST_CASE("a machine whose loopback interface is down is told so") {
   const TempFolder folder;
   const pid_t child = fork();
