@@ -13,6 +13,8 @@
 #include "gpu/gpu.h"
 #include "support/catch.h"
 #include "support/until.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 

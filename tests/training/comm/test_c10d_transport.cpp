@@ -15,6 +15,8 @@
 #include "support/errors.h"
 #include "support/says.h"
 #include "support/temp_folder.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 

@@ -6,6 +6,8 @@
 #include "comm/rank_words.h"
 #include "support/catch.h"
 #include "support/errors.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 

@@ -20,6 +20,8 @@
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/tolerances.h"
+// below all
+#include "support/claim_macros.h"
 
 using namespace isobar;
 
