@@ -149,13 +149,11 @@ bool put_in_place(const fs::path& part, const fs::path& folder, bool remakes) {
   std::error_code code;
   if (remakes) fs::rename(folder, old);
   fs::rename(part, folder, code);
-  if (code && fs::exists(folder / "dataset.toml")) {
-    fs::remove_all(part);
-    return false;
-  }
-  if (code) throw system_error("cannot put the data set in place", folder.string(), code.value());
-  fs::remove_all(old, code);
-  return true;
+  const bool is_ours = !code;
+  if (!is_ours && !fs::exists(folder / "dataset.toml"))
+    throw system_error("cannot put the data set in place", folder.string(), code.value());
+  for (const fs::path& left : {old, part}) fs::remove_all(left, code);
+  return is_ours;
 }
 
 int make(const Options& options) {
