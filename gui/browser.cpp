@@ -136,7 +136,7 @@ class Browser : public TabEvents {
     words_.take(app_.ui().readable_rows());
     deliver();
     if (app_.ui().moving() || Ui::has_input_left()) frames_due_ = std::max(1, frames_due_);
-    if (input_.is_empty() && !Ui::has_input_left() && frames_due_ == 0) shown_ = heard_;
+    if (input_.is_empty() && frames_due_ == 0) shown_ = heard_;
     if (!options_.items.empty()) write_items(app_.ui(), shown_, options_.items);
   }
 
