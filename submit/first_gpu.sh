@@ -21,7 +21,7 @@ fail() { # fail WHAT HINT [CODE]
 # the same without a device; - where there is none. `more` is done only where it is named.
 table() {
   local synthetic='--set run.measure=synthetic' data="--set data.root=\$folder/data --set data.limit_train=0 --set data.limit_valid=0"
-  local base="--preset base --set run.measure=synthetic" short="--preset short $data" lesson steps way
+  local base="--preset base --set run.measure=synthetic" short="--preset short $data" lesson steps seconds way graph
   cat <<TABLE
 lives|machine|3|60|then|machine|-
 lives|doctor|3|60|then|doctor --json|doctor --json
@@ -37,10 +37,9 @@ lives|prefetch|15|90|alone|tests [#test_prefetch]|-
 course|data|30|300|beside|run make_fields --grid 360x720 --samples 96 --out \$folder/data|run make_fields --grid 72x144 --samples 96 --out \$folder/data
 TABLE
   for lesson in 08_cuda_graphs 05_fusion 04_amp 03_gpu_loader 02_workers 01_baseline; do
-    steps=60
-    [[ $lesson = 0[458]* ]] || steps=15
-    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" "$([ $steps = 60 ] && echo 12 || echo 22)" "$lesson" \
-      "$base --set train.steps=$steps --set run.device=cuda"
+    steps=60 seconds=12
+    [[ $lesson = 0[458]* ]] || steps=15 seconds=22
+    printf 'course|base-%s|%s|120|then|recorded %s base %s|' "${lesson%%_*}" $seconds "$lesson" "$base --set train.steps=$steps --set run.device=cuda"
     if [ $lesson = 08_cuda_graphs ]; then echo -; else
       echo "recorded $lesson rehearsed-base --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu"
     fi
@@ -64,8 +63,9 @@ TABLE
     [ $size != tiny ] || words="--preset cpu_tiny"
     for way in launched graph; do
       [[ $way$size != graph16 && $way$size != graph4 ]] || continue  # base-08 is the one, and nobody asks for the other
+      [ $way = graph ] && graph=true || graph=false
       printf 'course|batch-%s-%s-08|12|90|alone|recorded 08_cuda_graphs batch-%s-%s %s|-\n' "$size" $way "$size" $way \
-        "$words $synthetic --set graph.enabled=$([ $way = graph ] && echo true || echo false) --set train.steps=80 --set run.device=cuda"
+        "$words $synthetic --set graph.enabled=$graph --set train.steps=80 --set run.device=cuda"
     done
   done
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
@@ -89,6 +89,7 @@ TABLE
 }
 calls="lives course figures tools"
 every_call="$calls more"
+mapfile -t rows < <(table)
 
 # What the words of the table mean here, and as one would type them.
 program() { # program NAME WORDS...: one of the bundle, or of this build
@@ -127,23 +128,26 @@ under() { # under TOOL OPTIONS... -- WORDS...
   export ISOBAR_UNDER="${tool[*]}" ISOBAR_SMALL=1
   "${@:2}"
 }
-typed() {
-  local words=$1 lesson name from _
+# type_out WORDS: sets typed.
+type_out() {
+  local words=$1 under='' lesson name from record=''
+  [[ $words != *' -- '* ]] || under="${words%% -- *} " words=${words#* -- }
+  if [[ $words = 'recorded '* ]]; then
+    read -r _ lesson name words <<<"$words"
+    from=\$folder/$(run_of "$lesson" "$name")
+    words="run $lesson $words --run-dir $from"
+    record=" && ./isobar record $lesson --from $from --as $name --replace"
+    [ -z "$in_bundle" ] || record=${record/isobar/run.sh isobar-cli}
+  fi
   case $words in
-    *' -- '*) words="${words%% -- *} $(typed "${words#* -- }")"; words=${words#under } ;;
-    'tests '*) words="$([ -n "$in_bundle" ] && echo ./run.sh test_gpu || echo build/bin/test_gpu) -# '${words#tests }'" ;;
-    'run make_fields'*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar data make${words#run make_fields}" ;;
-    'run '*) [ -n "$in_bundle" ] && words=./run.sh${words#run} || words="./isobar $words" ;;
-    'recorded '*)
-      read -r _ lesson name words <<<"$words"
-      from=\$folder/$(run_of "$lesson" "$name")
-      words="$(typed "run $lesson $words --run-dir $from") && "
-      words+="$([ -n "$in_bundle" ] && echo ./run.sh isobar-cli || echo ./isobar) record $lesson --from $from --as $name --replace" ;;
-    'bench '* | 'doctor '*) [ -n "$in_bundle" ] && words="./run.sh $words" || words="./isobar $words" ;;
+    'tests '*) if [ -n "$in_bundle" ]; then words="./run.sh test_gpu -# '${words#tests }'"; else words="build/bin/test_gpu -# '${words#tests }'"; fi ;;
+    'run '*) if [ -n "$in_bundle" ]; then words=./run.sh${words#run}; else words=./isobar\ ${words/#run make_fields/data make}; fi ;;
+    'bench '* | 'doctor '*) if [ -n "$in_bundle" ]; then words="./run.sh $words"; else words="./isobar $words"; fi ;;
     'peer '*) words="python3 tests/bench/peers/${words#peer }" ;;
     machine) words="nvidia-smi --query-gpu=..." ;;
   esac
-  printf '%s' "${words//\$folder/${folder:-FOLDER}}"
+  typed="${under#under }$words$record"
+  typed=${typed//\$folder/${folder:-FOLDER}}
 }
 
 # machine: the devices, and what of them would spoil figures, in words.
@@ -177,12 +181,22 @@ machine() {
   return 0
 }
 
-escaped() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' <<<"$1"; }
-note() { # note CALL ROW STATE REST-OF-THE-LINE
-  printf '{"call": "%s", "row": "%s", "state": "%s", "at": "%s"%s%s}\n' "$1" "$2" "$3" "$(date -u +%FT%TZ)" "${4:-}" "${rehearse:+, \"rehearsal\": true}" >>"$folder/results.jsonl"
+escaped() {
+  local words=${1//\\/\\\\}
+  printf '%s' "${words//\"/\\\"}"
 }
-# state_of CALL ROW: its last one, nothing where there is none.
-state_of() { sed -n "s/^{\"call\": \"$1\", \"row\": \"$2\", \"state\": \"\([^\"]*\)\".*/\1/p" "$folder/results.jsonl" 2>/dev/null | tail -n 1; }
+declare -A states=()  # of each row, CALL/ROW, its last one
+read_states() {
+  local line key='"([^"]*)"'
+  local begins="^\\{\"call\": $key, \"row\": $key, \"state\": $key"
+  while IFS= read -r line; do
+    [[ ! $line =~ $begins ]] || states[${BASH_REMATCH[1]}/${BASH_REMATCH[2]}]=${BASH_REMATCH[3]}
+  done <"$folder/results.jsonl"
+}
+note() { # note CALL ROW STATE REST-OF-THE-LINE
+  printf '{"call": "%s", "row": "%s", "state": "%s", "at": "%s"%s%s}\n' "$1" "$2" "$3" "$(TZ=UTC printf '%(%FT%TZ)T' -1)" "${4:-}" "${rehearse:+, \"rehearsal\": true}" >>"$folder/results.jsonl"
+  states[$1/$2]=$3
+}
 # archive: all but data, weights, fields and their pictures, which are hundreds of megabytes. What goes on beside may still write: tar's code 1.
 archive() {
   local name=${folder##*/} code=0
@@ -231,16 +245,14 @@ put_aside() {
     [ ! -e "$one" ] || { mkdir -p "$to" && mv "$one" "$to/"; }
   done
 }
-# A row ends with this script, also where that is killed.
-tied=()
-if setpriv --pdeathsig TERM true 2>/dev/null; then tied=(setpriv --pdeathsig TERM); fi
 current=
 measure() { # measure CALL ROW LIMIT WAY
   local call=$1 row=$2 limit=$3 way=$4 code=0 begin=$SECONDS
   local -a under=(${tied[@]+"${tied[@]}"})
   [ "$way" != beside ] || under+=(nice -n 19)  # what it goes on beside is measured
   put_aside "$call" "$row"
-  note "$call" "$row" started ", \"command\": \"$(escaped "$(typed "$command")")\"${device:+, \"device\": \"$(escaped "$device")\"}"
+  type_out "$command"
+  note "$call" "$row" started ", \"command\": \"$(escaped "$typed")\"${device:+, \"device\": \"$(escaped "$device")\"}"
   ${under[@]+"${under[@]}"} timeout -k 10 "$limit" "$self" --row "$folder" "$command" $$ >"$folder/$call-$row.log" 2>&1 &
   if [ "$way" = beside ]; then beside+=("$call $row $! $begin"); return 0; fi
   current="$call $row $!"
@@ -269,19 +281,23 @@ stop() { # stop CODE NAME: on a signal
 }
 
 plan() { # plan: the table with what is there, for --dry-run
-  local call row seconds limit way what rehearsed sum state wanted left
+  local line call row seconds limit way what rehearsed sum state wanted left
+  [ -z "$folder" ] || [ ! -f "$folder/results.jsonl" ] || read_states
   for wanted in $every_call; do
     sum=0 left=0
     echo "$wanted"
-    while IFS='|' read -r call row seconds limit way what rehearsed; do
-      [ "$call" = "$wanted" ] || continue
+    for line in "${rows[@]}"; do
+      [[ $line = "$wanted|"* ]] || continue
+      IFS='|' read -r call row seconds limit way what rehearsed <<<"$line"
       [ -z "$rehearse" ] || what=$rehearsed
-      state=$([ -z "${folder:-}" ] || state_of "$call" "$row")
-      printf '  %-16s %4s s  %s%s%s\n' "$row" "$seconds" "$([ "$way" != beside ] || echo 'beside: ')" "$([ "$what" = - ] && echo 'needs a device' || typed "$what")" "${state:+   [$state]}"
+      state=${states[$call/$row]:-}
+      if [ "$what" = - ]; then typed='needs a device'; else type_out "$what"; fi
+      [ "$way" != beside ] || typed="beside: $typed"
+      printf '  %-16s %4s s  %s%s\n' "$row" "$seconds" "$typed" "${state:+   [$state]}"
       if [ "$way" = beside ]; then left=$seconds; continue; fi
       if [ "$way" = alone ] && [ "$left" -gt 0 ]; then sum=$((sum + left)) left=0; fi
       sum=$((sum + seconds)) left=$((left - seconds))
-    done < <(table)
+    done
     printf '  %-16s %4s s on an H200\n' "in all" "$sum"
   done
 }
@@ -314,7 +330,7 @@ done
 folder=${words[0]:-}
 for word in "${words[@]:1}"; do
   [[ " $every_call " = *" ${word%%/*} "* ]] || fail "there is no call \"${word%%/*}\"" "calls: $every_call"
-  [[ $word != */* ]] || table | grep "^${word%%/*}|${word#*/}|" >/dev/null || fail "there is no row \"$word\"" "$me --dry-run lists them"
+  [[ $word != */* || $'\n'$(printf '%s\n' "${rows[@]}") = *$'\n'"${word%%/*}|${word#*/}|"* ]] || fail "there is no row \"$word\"" "$me --dry-run lists them"
 done
 if [ -n "$dry" ]; then plan; exit; fi
 # shellcheck source=cmake/setup/machine.sh
@@ -352,8 +368,7 @@ needs_device() {
 }
 # wanted CALL ROW WAY: whether it is to be done now.
 wanted() {
-  local word state
-  state=$(state_of "$1" "$2")
+  local word state=${states[$1/$2]:-}
   [ "$3" != first ] || [ "$state" = "done" ] || ! needs_device || return 0  # nothing is measured where it does not work
   for word in "${words[@]:1}"; do [ "$word" != "$1/$2" ] || return 0; done
   case $state in
@@ -362,6 +377,10 @@ wanted() {
   esac
   is_asked "$1"
 }
+# A row ends with this script, also where that is killed.
+tied=()
+if setpriv --pdeathsig TERM true 2>/dev/null; then tied=(setpriv --pdeathsig TERM); fi
+read_states
 at='' began=0
 while IFS='|' read -r call row seconds limit way what rehearsed <&3; do
   wanted "$call" "$row" "$way" || continue
@@ -380,14 +399,15 @@ while IFS='|' read -r call row seconds limit way what rehearsed <&3; do
     [ "$limit" -le $left ] || limit=$left
   fi
   measure "$call" "$row" "$limit" "$way"
-done 3< <(table)
+done 3< <(printf '%s\n' "${rows[@]}")
 wait_beside
 archive
 missing=
-while IFS='|' read -r call row _; do
-  state=$(state_of "$call" "$row")
+for line in "${rows[@]}"; do
+  IFS='|' read -r call row _ <<<"$line"
+  state=${states[$call/$row]:-}
   [ "$state" = "done" ] || [[ " $calls " != *" $call "* ]] || missing+=" $call/$row (${state:-not begun})"
-done < <(table)
+done
 echo "figures and logs are in $folder, and all of them in $folder.tar.gz"
 [ -z "$missing" ] || printf 'still missing:%s\n  %s %s CALL/ROW makes one again\n' "$missing" "$me" "$folder"
 [ $failed = 0 ]
