@@ -2,8 +2,10 @@
 
 Usage: make_versions.py SOLUTION.cpp MISTAKES.toml ISOBAR_CLI WATCH OUT.cpp PART_FUNCTION... OUT.cpp stays as it is where nothing changes.
 WATCH: "thread" takes the solution and what only that sanitizer finds, another all else; of what is left out it holds the words. Each version
-is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error.
+is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error. What a mistake
+neither changes nor reaches is the solution's, so that it is compiled once.
 """
+import re
 import subprocess
 import sys
 import tomllib
@@ -12,6 +14,46 @@ from pathlib import Path
 
 def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def blocks_of(text):
+    """(first line, name, signature, text) of what stands in the namespace, one after the other, and the lines up to there and behind it."""
+    lines = text.splitlines()
+    begin, end = lines.index("namespace isobar::mine {") + 1, lines.index("}  // namespace isobar::mine")
+    blocks, at = [], begin
+    for i in range(begin, end):
+        line = lines[i].split(" //")[0]
+        if re.match(r"(?:}|[^ /#].*[;}])$", line):  # the last line of a block
+            code = "\n".join(re.sub(r"//.*", "", one) for one in lines[at:i + 1]).strip()
+            signature = re.split(r"[{;]", code)[0]
+            found = re.match(r"(?:struct|class) (\w+)|(?:using|constexpr \S+) (\w+) =|[^(]*?(\w+)\(", signature)
+            blocks.append((at + 1, next(filter(None, found.groups())) if found else None, signature, code, "\n".join(lines[at:i + 1])))
+            at = i + 1
+    return blocks, lines[:begin]
+
+
+def only_what_differs(text, solution, file):
+    """The text of a mistake, with the solution's where it is the same and takes nothing that is not."""
+    def mentions(code, names):
+        return any(re.search(rf"\b{name}\b", code) for name in names)
+
+    blocks, head = blocks_of(text)
+    same = {name: code for _, name, _, code, _ in blocks_of(solution)[0]}
+    named = [name for _, name, _, _, _ in blocks if name]
+    if len(set(named)) != len(named):
+        sys.exit(f"{file}: two of one name")
+    own, before = {name for _, name, _, code, _ in blocks if name and same.get(name) != code}, None
+    while own != before:
+        before = set(own)
+        for _, name, signature, code, _ in blocks:
+            if name and mentions(code, own):
+                own.add(name)
+            if name in own and "(" in signature:  # a call of it would find the solution's too, by such a type
+                own |= {other for other in named if mentions(signature, [other])}
+    out = ["#line 1 " + quoted(file), *head]
+    for line, name, _, _, block in blocks:
+        out.append(f"#line {line} {quoted(file)}\n{block}" if not name or name in own else f"using version_solution::{name};")
+    return "\n".join([*out, "}"])
 
 
 def main():
@@ -45,7 +87,10 @@ def main():
         words = ", ".join(quoted(expected.get(key, "")) for key in ("check", "says"))
         part = "nullptr"
         if name == "solution" or (watch == "thread") == (expected.get("watch") == "thread"):
-            out.append(f'#define mine version_{name}\n#line 1 "{name}/{solution.name}"\n{version}\n#undef mine\n')
+            file = f"{name}/{solution.name}"
+            whole = f"#line 1 {quoted(file)}\n{version}"
+            code = whole if name in ("skeleton", "solution") else only_what_differs(version, text, file)
+            out.append(f"#define mine version_{name}\n{code}\n#undef mine\n")
             part = f"&part_{name}"
             of_part = ", ".join(f"version_{name}::{function}" for function in functions)
             fill.append(f"  static const exercise::Part part_{name}{{{of_part}}};")
