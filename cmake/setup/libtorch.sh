@@ -37,11 +37,10 @@ unpacked_bytes() {
   esac
 }
 
-# part_mark PART: the file that is written last, when all of the part is in place.
-part_mark() {
-  local end=".complete-$1"
-  [ "$1" != cpu ] || end=.complete
-  printf '%s/%s' "$(libtorch_folder)" "$end"
+# name_mark PART: sets mark_file, which is written last, when all of the part is in place.
+name_mark() {
+  mark_file=$prefix/libtorch-$libtorch_version/.complete
+  [ "$1" = cpu ] || mark_file+=-$1
 }
 part_hashes() {
   local hash all=''
@@ -51,8 +50,9 @@ part_hashes() {
 
 # have_part PART: unpacked whole from the files that are pinned now.
 have_part() {
-  local mark=""
-  [ -f "$(part_mark "$1")" ] && read -r mark <"$(part_mark "$1")" && [ "$mark" = "$(part_hashes "$1")" ]
+  local mark mark_file
+  name_mark "$1"
+  [ -f "$mark_file" ] && read -r mark <"$mark_file" && [ "$mark" = "$(part_hashes "$1")" ]
 }
 have_libtorch() { have_part cpu; }
 
@@ -60,7 +60,7 @@ have_libtorch() { have_part cpu; }
 bytes_to_fetch() {
   local part file bytes sum=0 rest
   while read -r file bytes rest; do
-    [ "$(stat -c %s "$prefix/downloads/$file" 2>/dev/null)" = "$bytes" ] || sum=$((sum + bytes))
+    [ -f "$prefix/downloads/$file" ] && [ "$(stat -c %s "$prefix/downloads/$file")" = "$bytes" ] || sum=$((sum + bytes))
   done < <(for part in "$@"; do wheels "$part"; done | sort -u)
   printf '%s' "$sum"
 }
@@ -165,15 +165,16 @@ fit_nvcc() {
   chmod a+x "$cu"/bin/* "$cu"/nvvm/bin/*
 }
 
-# move_in PART FOLDER: file by file into the libtorch folder, each replaced in one step, so that programs that run go
-# on. Which files came is kept in a list beside the mark, for ./isobar clean.
+# move_in PART FOLDER: into the libtorch folder, each file replaced in one step, so that programs that run go on. Which files came is kept in a
+# list beside the mark, for ./isobar clean.
 move_in() {
-  local part=$1 from=$2 to name list
+  local part=$1 from=$2 to name
   to=$(libtorch_folder)
-  list=$to/.files-$part
-  (cd "$from" && find . \( -type f -o -type l \) -printf '%P\n') >"$list"
-  (cd "$from" && find . -mindepth 1 -type d -printf '%P\n') | while IFS= read -r name; do mkdir -p "$to/$name"; done
-  while IFS= read -r name; do mv -fT "$from/$name" "$to/$name"; done <"$list"
+  (cd "$from" && find . \( -type f -o -type l \) -printf '%P\n') >"$to/.files-$part"
+  while IFS= read -r name; do
+    mkdir -p "$to/$name"
+    find "$from/$name" -mindepth 1 -maxdepth 1 ! -type d -exec mv -f -t "$to/$name" {} +
+  done < <(cd "$from" && find . -type d -printf '%P\n')
   rm -rf "$from"
 }
 
@@ -197,7 +198,7 @@ need_part_space() {
 # bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Call drop_fetched after the last part:
 # two are made of the torch wheel.
 bring_part() {
-  local part=$1 file bytes requirement sha aside count=0 total
+  local part=$1 file bytes requirement sha aside count=0 total mark_file
   mkdir -p "$prefix/downloads"
   need_part_space "$part"
   while read -r file bytes requirement sha; do
@@ -221,11 +222,12 @@ bring_part() {
     mv -T "$aside" "$(libtorch_folder)"
     return
   fi
-  rm -f "$(part_mark "$part")"
+  name_mark "$part"
+  rm -f "$mark_file"
   [ "$part" != nvcc ] || fit_nvcc "$aside"
   move_in "$part" "$aside"
-  part_hashes "$part" >"$(part_mark "$part").part"
-  mv "$(part_mark "$part").part" "$(part_mark "$part")"
+  part_hashes "$part" >"$mark_file.part"
+  mv "$mark_file.part" "$mark_file"
 }
 
 # drop_fetched: what this call fetched is unpacked now; a file somebody brought by hand stays.

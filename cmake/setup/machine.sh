@@ -99,6 +99,15 @@ least_of() {
   printf '%s' "$least"
 }
 
+# first_line FILE...: of the first that can be read; nothing where none can.
+first_line() {
+  local file line=''
+  for file; do
+    [ ! -r "$file" ] || { read -r line <"$file" || true; break; }
+  done
+  printf '%s' "$line"
+}
+
 # memory_allowed: the least limit of the control groups in bytes, what is used in that group, and what could still be
 # taken in all of them; files that the system keeps for their next reader count as free. Nothing when unlimited.
 memory_allowed() {
@@ -106,9 +115,9 @@ memory_allowed() {
   while read -r folder; do
     read -r kept above < <(awk '$1 == "total_inactive_file" { total = $2 } $1 == "inactive_file" { own = $2 }
       $1 == "hierarchical_memory_limit" { above = $2 } END { print (total == "" ? own + 0 : total), above }' "$folder/memory.stat" 2>/dev/null; echo) || true
-    limit=$(least_of "$(cat "$folder/memory.max" 2>/dev/null)" "$(cat "$folder/memory.limit_in_bytes" 2>/dev/null)" "${above:-}")
+    limit=$(least_of "$(first_line "$folder/memory.max")" "$(first_line "$folder/memory.limit_in_bytes")" "${above:-}")
     [ -n "$limit" ] || continue
-    used=$(cat "$folder/memory.current" 2>/dev/null || cat "$folder/memory.usage_in_bytes" 2>/dev/null || true)
+    used=$(first_line "$folder/memory.current" "$folder/memory.usage_in_bytes")
     [[ $used =~ ^[0-9]{1,18}$ ]] || used=0
     used=$((used > ${kept:-0} ? used - ${kept:-0} : 0))
     free=$(least_of "$free" $((limit > used ? limit - used : 0)))

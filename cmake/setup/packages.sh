@@ -1,13 +1,19 @@
 # Debian packages: what is missing, how large it is, and bringing it. Sourced by ./isobar.
 # shellcheck shell=bash
 
-# table_entries PART...: lines of packages_PART.txt without remarks; alternatives of one package as a|b.
-table_entries() {
+# read_table PART...: sets entries to the lines of packages_PART.txt without remarks; alternatives of one package as a|b.
+read_table() {
   local part entry
+  entries=''
   # shellcheck disable=SC2048  # one word a part
   for part in $*; do
-    while read -r entry _; do [[ -z $entry || $entry = '#'* ]] || printf '%s\n' "$entry"; done <"$setup/packages_$part.txt"
+    while read -r entry _; do [[ -z $entry || $entry = '#'* ]] || entries+=$entry$'\n'; done <"$setup/packages_$part.txt"
   done
+}
+table_entries() {
+  local entries
+  read_table "$@"
+  printf '%s' "$entries"
 }
 
 # known_elsewhere PART...: what the packages are called where they are none of Debian's.
@@ -26,12 +32,15 @@ look_for() {
   packages_here+="$system_names "
 }
 
-# missing_packages [PART...]: the wanted ones that are not here; default: $parts. Of alternatives the first that the
-# package lists know. Of a browser's only what apt can bring.
-missing_packages() {
-  local entry name wanted optional packages_here=${packages_here-}
-  optional=$'\n'$(table_entries browsers)$'\n'
-  wanted=$(table_entries "${*:-$parts}")
+# read_missing [PART...]: sets lacking to the wanted ones that are not here, a line each; default: $parts. Of alternatives the first that
+# the package lists know. Of a browser's only what apt can bring.
+read_missing() {
+  lacking=''
+  local entry name wanted optional entries packages_here=${packages_here-}
+  read_table browsers
+  optional=$'\n'$entries
+  read_table "${*:-$parts}"
+  wanted=$entries
   # shellcheck disable=SC2086  # one word a package
   [ -n "$packages_here" ] || look_for ${wanted//|/ }
   for entry in $wanted; do
@@ -41,8 +50,13 @@ missing_packages() {
       ! apt-cache show "${entry#*|}" >/dev/null 2>&1 || name=${entry#*|}
     fi
     [[ $optional != *$'\n'"$name"$'\n'* ]] || apt_brings "$name" || continue
-    printf '%s\n' "$name"
+    lacking+=$name$'\n'
   done
+}
+missing_packages() {
+  local lacking
+  read_missing "$@"
+  printf '%s' "$lacking"
 }
 
 # apt_brings NAME: not where the package lists were read and lack it, and not where it only stands for a snap, as
@@ -70,12 +84,12 @@ as_root() {
 
 # parts_here: the parts that can be built and used now.
 parts_here() {
-  local part wanted packages_here here='base fetch' others='test gui browser display slurm browsers'
-  wanted=$(table_entries "$others")
+  local part entries lacking packages_here here='base fetch' others='test gui browser display slurm browsers'
+  read_table "$others"
   # shellcheck disable=SC2086  # one word a package
-  ! have_debian || look_for ${wanted//|/ }
+  ! have_debian || look_for ${entries//|/ }
   for part in $others; do
-    if have_debian; then [ -z "$(missing_packages "$part")" ] || continue; elif ! other_part_here "$part"; then continue; fi
+    if have_debian; then read_missing "$part"; [ -z "$lacking" ] || continue; elif ! other_part_here "$part"; then continue; fi
     here="$here $part"
   done
   printf '%s' "$here"
