@@ -41,7 +41,7 @@ void check_skill(int steps, double persistences) {
 
 }  // namespace
 
-TEST_CASE("cpu_tiny beats persistence by a twentieth after 128 of its steps") { check_skill(128, 0.95); }
+TEST_CASE("cpu_tiny beats persistence by a twentieth after 160 of its steps") { check_skill(160, 0.95); }
 
 TEST_CASE("cpu_tiny beats persistence by a quarter after its 900 steps", "[.nightly]") {
   check_skill(900, 0.75);
