@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bundle.sh OUT.tar.gz [--replace] [--build FOLDER]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
+# bundle.sh OUT.tar.gz [--replace] [--build FOLDER] [--dry-run]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
 # CUDA, and what they read, for a machine that has PyTorch 2.11 but neither a network nor these packages. There:
 #   tar xzf OUT.tar.gz && isobar-bundle/run.sh 01_baseline
+# --dry-run: only refuses what it would refuse.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck source=cmake/setup/say.sh
@@ -10,11 +11,13 @@ most_bytes=64000000
 
 out=
 replace=
+dry=
 build=$home/build
 while [ $# -gt 0 ]; do
   case $1 in
     --build) build=${2:?--build needs a folder}; shift ;;
     --replace) replace=1 ;;
+    --dry-run) dry=1 ;;
     -*) die "bundle does not know \"$1\"" "./isobar bundle" "./isobar bundle OUT.tar.gz" 2 ;;
     *) [ -z "$out" ] || die "one file to write is enough, not \"$out\" and \"$1\"" "./isobar bundle" "" 2; out=$1 ;;
   esac
@@ -28,6 +31,7 @@ done
 [ ! -e "$out" ] || [ -f "$out" ] || die "it exists and is not a file" "$out" "name another file" 2
 [ ! -e "$out" ] || [ -n "$replace" ] || [[ $(tar -tzf "$out" 2>/dev/null | head -n 1) = isobar-bundle/* ]] ||
   die "the file is there, and is no bundle of ours" "$out" "name another file; --replace writes over it" 2
+[ -z "$dry" ] || exit 0
 [ ! -L "$out" ] || out=$(readlink -f "$out")
 compgen -G "$build/bin/*" >/dev/null || die "nothing is built here" "$build/bin" "./isobar bundle builds and packs"
 

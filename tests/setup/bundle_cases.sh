@@ -431,6 +431,9 @@ case_bundle_with_wrong_words() {
     OUT=$("$TREE/submit/bundle.sh" $words 2>&1) || CODE=$?
     expect "\"$words\": code 2" [ "$CODE" = 2 ]
   done
+  isobar --no-cuda bundle "$WORLD/no/such/folder/b.tar.gz"
+  expect "./isobar bundle: code 2" [ "$CODE" = 2 ]
+  expect "before anything is brought or built" [ ! -s "$WORLD/calls" ]
   rm -r "$TREE/build/bin"
   CODE=0
   OUT=$("$TREE/submit/bundle.sh" "$WORLD/c.tar.gz" 2>&1) || CODE=$?
