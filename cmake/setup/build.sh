@@ -4,13 +4,14 @@
 # shellcheck source=/dev/null
 . "${BASH_SOURCE[0]%/*}/lock.sh"
 
-build_jobs() {
-  local cores jobs
-  cores=$(usable_cores)
-  jobs=$(($(memory_free) / 1500000000))  # a file that includes libtorch takes up to 1.3 GB to compile
+# read_jobs: sets jobs to how many compilers may be at work at once.
+read_jobs() {
+  local cores free
+  read_cores
+  read_free
+  jobs=$((free / 1500000000))  # a file that includes libtorch takes up to 1.3 GB to compile
   [ "$jobs" -le "$cores" ] || jobs=$cores
   [ "$jobs" -ge 1 ] || jobs=1
-  printf '%s' "$jobs"
 }
 
 # lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom, and how far it is; whose
@@ -91,18 +92,18 @@ still_builds() {
 
 # configure TORCH CUDA: each ON or OFF.
 configure() {
-  local window=OFF tests=OFF nvcc status=0 here
+  local window=OFF tests=OFF status=0 here
   local -a options=()
-  here=$(parts_here)
+  find_here
   [[ " $here " != *" gui "* ]] || window=ON
   [[ " $here " != *" test "* ]] || tests=ON
   if [ "$2" = ON ]; then
-    nvcc=$(toolkit_nvcc)
-    options+=(-DCMAKE_CUDA_COMPILER="${nvcc:-$(wheel_nvcc)}")
+    find_nvcc
+    options+=(-DCMAKE_CUDA_COMPILER="${toolkit_nvcc:-$(wheel_nvcc)}")
   fi
-  mapfile -t -O ${#options[@]} options < <(system_options)
+  add_system_options
   lock_build
-  (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$(libtorch_folder)" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests \
+  (cd "$home" && exec cmake --preset default -DLIBTORCH_PREFIX="$libtorch_folder" -DISOBAR_GUI=$window -DISOBAR_TESTS=$tests \
     -DISOBAR_WERROR="${ISOBAR_WERROR:-OFF}" -DISOBAR_TORCH="$1" -DISOBAR_CUDA="$2" ${options[@]+"${options[@]}"}) >"$build/configure.log" 2>&1 6>&- || status=$?
   unlock_build
   [ $status = 0 ] || {
@@ -125,12 +126,13 @@ headers_anew() {
 
 # build_targets TARGET...: quiet when there is nothing to do; shows other parts at work beside it.
 build_targets() {
-  local line status=0 shown='' pause=0
+  local line status=0 shown='' pause=0 jobs
   local -a pauses=(0.01 0.02 0.04 0.08 0.15 0.3)
   lock_build "$@" || return 0
   [ -d "$build/.built" ] || mkdir "$build/.built"
   : >"$build/.built/.begin"
-  exec 4< <(NINJA_STATUS='%f/%t ' exec ninja -C "$build" -j "$(build_jobs)" "$@" 2>&1 6>&-)
+  read_jobs
+  exec 4< <(NINJA_STATUS='%f/%t ' exec ninja -C "$build" -j "$jobs" "$@" 2>&1 6>&-)
   background=$!
   [ -z "$parts_folder" ] || printf '+%s\n' "$background" >&6
   while true; do

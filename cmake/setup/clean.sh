@@ -34,15 +34,17 @@ TEXT
 # check_clean_prefix: a folder that holds other things than Isobar's is refused, however it was named.
 check_clean_prefix() {
   local real above hint="export ISOBAR_PREFIX=/the/folder/of/isobar"
-  real=$(readlink -f "$prefix")
-  for above in / "${HOME:-/}" "$home" /tmp /var /usr /home /root /opt /etc; do
-    above=$(readlink -f "$above" || printf '%s' "$above")
+  local -a names
+  mapfile -d '' -t names < <(exec readlink -mz "$prefix" / "${HOME:-/}" "$home" /tmp /var /usr /home /root /opt /etc)
+  real=${names[0]}
+  for above in "${names[@]:1}"; do
     [ "$real" != "$above" ] || die "this folder is not Isobar's alone, so nothing in it is removed" "$prefix" "$hint" 2
   done
   case "${HOME:-/}/ $home/" in
     "$real"/* | *" $real"/*) die "this folder holds more than Isobar's files, so nothing in it is removed" "$prefix" "$hint" 2 ;;
   esac
   prefix=$real
+  name_folders
 }
 
 # found KIND PATH: remembers one thing that may go. A symbolic link, and what stands behind one, is somebody's choice and stays.
@@ -87,12 +89,13 @@ find_build() {
   found build "$(readlink -f "$home")/build"
 }
 find_downloads() {
-  local file name known
-  known=$(for name in cpu cuda nvcc peers; do wheels $name; done)
+  local file name
+  local -a wheels
+  read_wheels cpu cuda nvcc peers
   for file in "$prefix"/downloads/*.whl; do
     name=${file##*/}
     # Of today's lists, or of a list of another version: these are names that only a set-up gives.
-    if [[ $known = *"$name "* || $name =~ ^(torch|nvidia_[a-z0-9_]+)-[0-9][^/]*-manylinux[^/]*\.whl$ ]]; then found downloads "$file"; fi
+    if [[ " ${wheels[*]} " = *" $name "* || $name =~ ^(torch|nvidia_[a-z0-9_]+)-[0-9][^/]*-manylinux[^/]*\.whl$ ]]; then found downloads "$file"; fi
   done
 }
 find_logs() {
@@ -125,8 +128,8 @@ find_system() {
 }
 find_cuda() {
   [[ " $wanted " != *' libtorch '* ]] || return 0
-  [ ! -f "$(libtorch_folder)/.files-cuda" ] || found cuda "$(libtorch_folder)/.files-cuda"
-  [ ! -f "$(libtorch_folder)/.files-nvcc" ] || found cuda "$(libtorch_folder)/.files-nvcc"
+  [ ! -f "$libtorch_folder/.files-cuda" ] || found cuda "$libtorch_folder/.files-cuda"
+  [ ! -f "$libtorch_folder/.files-nvcc" ] || found cuda "$libtorch_folder/.files-nvcc"
 }
 find_libtorch() {
   local folder

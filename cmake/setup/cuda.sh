@@ -3,49 +3,63 @@
 # shellcheck shell=bash
 
 least_driver=580  # the first NVIDIA driver that runs CUDA 13
+unset toolkit_nvcc  # find_nvcc has not looked
 
 # driver_version: as the kernel module states it, such as 580.65.06; nothing where none is loaded.
 driver_version() {
   grep -oE '[0-9]{3,}\.[0-9]+(\.[0-9]+)?' "$machine/proc/driver/nvidia/version" 2>/dev/null | head -n 1
 }
 
-# nvcc_release FILE: such as 13.0; nothing where it is no nvcc.
-nvcc_release() { "$1" --version 2>/dev/null | sed -n 's/.* release \([0-9.]*\),.*/\1/p'; }
+# read_release FILE: sets release to that of an nvcc, such as 13.0; empty where it is none.
+read_release() {
+  local text=''
+  text=$(exec "$1" --version 2>/dev/null) || true
+  release=''
+  [[ ! $text =~ \ release\ ([0-9.]*), ]] || release=${BASH_REMATCH[1]}
+}
 
-# toolkit_nvcc: the nvcc of an installed CUDA toolkit 13, if any.
-toolkit_nvcc() {
-  local candidate
+# find_nvcc: sets toolkit_nvcc to that of an installed CUDA toolkit 13, if any; looks once.
+find_nvcc() {
+  local candidate release
+  [ -z "${toolkit_nvcc+found}" ] || return 0
+  toolkit_nvcc=''
   for candidate in "${CUDACXX:-}" "$(type -P nvcc)" "$machine"/usr/local/cuda/bin/nvcc "$machine"/usr/local/cuda-13*/bin/nvcc; do
-    [ -x "$candidate" ] && [[ $(nvcc_release "$candidate") = 13.* ]] || continue
-    printf '%s' "$candidate"
+    [ -x "$candidate" ] && read_release "$candidate" && [[ $release = 13.* ]] || continue
+    toolkit_nvcc=$candidate
     return
   done
 }
 
-wheel_nvcc() { printf '%s/nvidia/cu13/bin/nvcc' "$(libtorch_folder)"; }
+wheel_nvcc() { printf '%s' "$libtorch_folder/nvidia/cu13/bin/nvcc"; }
 
-# cuda_parts: what of libtorch a CUDA build needs here.
-cuda_parts() { if [ -n "$(toolkit_nvcc)" ]; then printf cuda; else printf 'cuda nvcc'; fi; }
-
-missing_cuda_parts() {
-  local part
-  for part in $(cuda_parts); do have_part "$part" || printf '%s ' "$part"; done
+# find_missing_cuda: sets missing_cuda to the parts of libtorch that a CUDA build needs here and that are not here.
+find_missing_cuda() {
+  missing_cuda=''
+  find_nvcc
+  have_part cuda || missing_cuda=cuda
+  [ -n "$toolkit_nvcc" ] || have_part nvcc || missing_cuda+=${missing_cuda:+ }nvcc
 }
 
 # cuda_plan: the lines of the plan; nothing when all is there.
 cuda_plan() {
-  local part missing again='' sum=0 fetch cpu=''
-  missing=$(missing_cuda_parts)
-  [ -n "$missing" ] || return 0
-  for part in $missing; do sum=$((sum + $(unpacked_bytes "$part"))); done
-  if have_libtorch && [[ $missing = *cuda* ]] && [ ! -e "$prefix/downloads/$(wheels cuda | awk 'NR == 1 { print $1 }')" ]; then
+  local part missing_cuda again='' sum=0 to_fetch before=0 cpu=''
+  local -a wheels
+  find_missing_cuda
+  [ -n "$missing_cuda" ] || return 0
+  for part in $missing_cuda; do sum=$((sum + ${unpacked_bytes[$part]})); done
+  read_wheels cuda
+  if have_libtorch && [[ $missing_cuda = *cuda* ]] && [ ! -e "$prefix/downloads/${wheels[0]%% *}" ]; then
     again=", with the torch file once more: only its CPU part was kept"
   fi
-  have_libtorch || cpu=cpu  # which has a line of its own in the plan
+  if ! have_libtorch; then  # which has a line of its own in the plan
+    cpu=cpu
+    read_to_fetch cpu
+    before=$to_fetch
+  fi
   # shellcheck disable=SC2086  # one word a part
-  fetch=$(($(bytes_to_fetch $cpu $missing) - $(bytes_to_fetch $cpu)))
+  read_to_fetch $cpu $missing_cuda
   printf '  - for the GPU: fetch the CUDA part of libtorch%s (%s%s), unpack it (%s), and build the CUDA plugin\n' \
-    "$([[ $missing != *nvcc* ]] || printf ' and the compiler nvcc')" "$(megabytes "$fetch")" "$again" "$(megabytes $sum)"
+    "$([[ $missing_cuda != *nvcc* ]] || printf ' and the compiler nvcc')" "$(megabytes $((to_fetch - before)))" "$again" "$(megabytes $sum)"
 }
 
 # read_ready: what build/.ready remembers: prefix, parts, the choice about CUDA: yes, no, failed, or - (never asked), and whether
@@ -89,8 +103,9 @@ ask_for_cuda() {
 }
 
 fetch_cuda() {
-  local part
-  for part in $(missing_cuda_parts); do bring_part "$part"; done
+  local part missing_cuda
+  find_missing_cuda
+  for part in $missing_cuda; do bring_part "$part"; done
 }
 
 # survive_cuda: fetch_cuda as a part whose failure ends no other.
@@ -101,7 +116,9 @@ survive_cuda() {
 
 # fetch_cuda_beside_the_build: 2 GB come while what needs no CUDA is compiled. Sets status to 1 where they do not; why is told.
 fetch_cuda_beside_the_build() {
-  [ -n "$(missing_cuda_parts)" ] || return 0
+  local missing_cuda
+  find_missing_cuda
+  [ -n "$missing_cuda" ] || return 0
   # Who asked for it by name is told of a failure at once, as of any other part's.
   if [ "$cuda_wish" = yes ]; then start_part cuda fetch_cuda; else start_part cuda survive_cuda; fi
   configure ON OFF

@@ -4,13 +4,13 @@
 # shellcheck source=/dev/null
 . "$setup/doctor_machine.sh"
 
-# json_text TEXT: as a JSON string.
-json_text() {
+# quote TEXT: sets quoted to a JSON string.
+quote() {
   local text=$1
   text=${text//\\/\\\\}
   text=${text//\"/\\\"}
   text=${text//$'\t'/ }
-  printf '"%s"' "$(printf '%s' "$text" | tr -d '\000-\037')"
+  quoted=\"${text//[[:cntrl:]]/}\"
 }
 
 # section TITLE: the rows that follow stand under it.
@@ -21,7 +21,8 @@ section() {
   fi
   [ -z "$json_open" ] || printf ']'
   [ -z "$json_open" ] || printf ', '
-  printf '%s: [' "$(json_text "${1,,}")"
+  quote "${1,,}"
+  printf '%s: [' "$quoted"
   json_open=1 json_rows=0
 }
 
@@ -34,7 +35,12 @@ row() {
   fi
   [ "$json_rows" = 0 ] || printf ', '
   json_rows=$((json_rows + 1))
-  printf '{"name": %s, "state": "%s", "fact": %s, "hint": %s}' "$(json_text "$1")" "$2" "$(json_text "$3")" "$(json_text "${4:-}")"
+  quote "$1"
+  printf '{"name": %s, "state": "%s", ' "$quoted" "$2"
+  quote "$3"
+  printf '"fact": %s, ' "$quoted"
+  quote "${4:-}"
+  printf '"hint": %s}' "$quoted"
 }
 
 # doctor_system: a system whose package names are known, and whether Isobar was tried on it.
@@ -56,49 +62,59 @@ doctor_system() {
 }
 
 doctor_packages() {
-  local missing
+  local lacking entries
   if ! have_debian; then
     row packages note "this is no Debian or Ubuntu" "bring by other means: $(known_elsewhere "$parts" | paste -sd';' | sed 's/;/, /g')"
     return
   fi
-  missing=$(missing_packages | paste -sd' ')
-  if [ -z "$missing" ]; then
-    row packages ok "ok, all $(table_entries "$parts" | wc -l)$([ -z "$(system_packages)" ] || printf ', of which some in %s/system' "$prefix")"
+  read_missing
+  if [ -z "$lacking" ]; then
+    read_system
+    read_table "$parts"
+    # shellcheck disable=SC2086  # one word a package
+    set -- $entries
+    row packages ok "ok, all $#${system_names:+, of which some in $prefix/system}"
   elif can_be_root; then
-    row packages missing "missing: $missing" "./isobar setup installs them"
+    row packages missing "missing: $lacking" "./isobar setup installs them"
   else
-    row packages missing "missing: $missing" "./isobar setup brings them without root to $prefix/system; or as root: apt-get install --no-install-recommends $missing"
+    row packages missing "missing: $lacking" "./isobar setup brings them without root to $prefix/system; or as root: apt-get install --no-install-recommends $lacking"
   fi
 }
 
 doctor_libtorch() {
+  local to_fetch
   if have_libtorch; then
-    row libtorch ok "ok, $libtorch_version (CPU part), in $(libtorch_folder)"
+    row libtorch ok "ok, $libtorch_version (CPU part), in $libtorch_folder"
   else
-    row libtorch missing "missing: $libtorch_version, $(megabytes "$(bytes_to_fetch cpu)") to fetch" "./isobar setup brings it"
+    read_to_fetch cpu
+    row libtorch missing "missing: $libtorch_version, $(megabytes "$to_fetch") to fetch" "./isobar setup brings it"
   fi
   if [ -f "$build/build.ninja" ]; then row build ok "configured in $build"; else row build missing "missing: not configured" "./isobar setup"; fi
 }
 
 # nccl_version: of the CUDA part, such as 2.28.9.
 nccl_version() {
-  sed -nE 's/^#define NCCL_(MAJOR|MINOR|PATCH) +([0-9]+).*/\2/p' "$(libtorch_folder)/nvidia/nccl/include/nccl.h" 2>/dev/null | paste -sd.
+  sed -nE 's/^#define NCCL_(MAJOR|MINOR|PATCH) +([0-9]+).*/\2/p' "$libtorch_folder/nvidia/nccl/include/nccl.h" 2>/dev/null | paste -sd.
 }
 
 doctor_cuda() {
-  local nvcc plugin=$build/lib/libisobar_cuda.so lost bring="./isobar --cuda setup"
-  nvcc=$(toolkit_nvcc)
-  if [ -n "$nvcc" ]; then
-    row nvcc ok "CUDA toolkit $(nvcc_release "$nvcc"), $nvcc"
+  local release to_fetch plugin=$build/lib/libisobar_cuda.so lost bring="./isobar --cuda setup"
+  find_nvcc
+  if [ -n "$toolkit_nvcc" ]; then
+    read_release "$toolkit_nvcc"
+    row nvcc ok "CUDA toolkit $release, $toolkit_nvcc"
   elif have_part nvcc; then
-    row nvcc ok "$(nvcc_release "$(wheel_nvcc)"), $(wheel_nvcc)"
+    read_release "$(wheel_nvcc)"
+    row nvcc ok "$release, $(wheel_nvcc)"
   else
-    row nvcc note "no CUDA toolkit 13" "$bring brings a compiler ($(megabytes "$(bytes_to_fetch nvcc)"))"
+    read_to_fetch nvcc
+    row nvcc note "no CUDA toolkit 13" "$bring brings a compiler ($(megabytes "$to_fetch"))"
   fi
   if have_part cuda; then
-    row "cuda part" ok "ok, NCCL $(nccl_version), $(megabytes "$(unpacked_bytes cuda)") in $(libtorch_folder)"
+    row "cuda part" ok "ok, NCCL $(nccl_version), $(megabytes "${unpacked_bytes[cuda]}") in $libtorch_folder"
   else
-    row "cuda part" note "not here" "$bring brings it: $(megabytes "$(bytes_to_fetch cuda)") to fetch, $(megabytes "$(unpacked_bytes cuda)") on disk"
+    read_to_fetch cuda
+    row "cuda part" note "not here" "$bring brings it: $(megabytes "$to_fetch") to fetch, $(megabytes "${unpacked_bytes[cuda]}") on disk"
   fi
   read_ready
   if [ -f "$plugin" ]; then
@@ -114,13 +130,13 @@ doctor_cuda() {
 }
 
 doctor_window() {
-  local here missing
-  here=$(parts_here)
+  local here lacking
+  find_here
   if [[ $here == *gui* ]]; then
     row window ok "ok: ./isobar gui"
   elif have_debian; then
-    missing=$(missing_packages gui | paste -sd' ')
-    row window note "not here yet" "./isobar gui brings: $missing"
+    read_missing gui
+    row window note "not here yet" "./isobar gui brings: $lacking"
   else
     row window note "imgui, glfw3, md4c, freetype2 or zlib is missing" "pkg-config looks for them"
   fi
@@ -167,10 +183,10 @@ doctor_data() {
   for sheet in "$prefix"/data/*/dataset.toml; do
     [ -f "$sheet" ] || continue
     found=1
-    folder=$(dirname "$sheet")
+    folder=${sheet%/*}
     name=$(sed -n 's/^name = "\(.*\)"$/\1/p' "$sheet")
     kind='not synthetic'
-    ! grep -q '^synthetic = true' "$sheet" || kind=synthetic
+    ! has_line "$sheet" 'synthetic = true' || kind=synthetic
     problem=$(data_problem "$folder")
     [ -z "$problem" ] || row data missing "${name:-$folder}: $problem" "remove $folder; the next run makes it again"
     [ -n "$problem" ] || row data ok "$name, $(megabytes "$(du -sb "$folder" | cut -f1)"), $kind, files have their size"
@@ -197,8 +213,8 @@ doctor_lessons() {
   local sheet lesson
   for sheet in "$home"/lessons/*/lesson.toml; do
     [ -f "$sheet" ] || continue
-    lesson=$(basename "$(dirname "$sheet")")
-    if grep -q '^needs = "cuda"' "$sheet" && ! driver_here; then
+    lesson=${sheet%/*} lesson=${lesson##*/}
+    if has_line "$sheet" 'needs = "cuda"' && ! driver_here; then
       row "$lesson" note "needs an NVIDIA GPU" "./isobar show $lesson --recorded shows a run of another machine"
     elif [ -x "$build/bin/$lesson" ] && have_libtorch; then
       row "$lesson" ok "ready: ./isobar run $lesson"

@@ -39,8 +39,8 @@ sixteen_bits_row() {
 
 doctor_processor() {
   local flags name
-  flags=$(sed -n 's/^flags[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
-  name=$(sed -n 's/^model name[^:]*: //p' "$machine/proc/cpuinfo" 2>/dev/null | head -n 1 || true)
+  flags=$(sed -n '/^flags[^:]*: /{s///p;q}' "$machine/proc/cpuinfo" 2>/dev/null || true)
+  name=$(sed -n '/^model name[^:]*: /{s///p;q}' "$machine/proc/cpuinfo" 2>/dev/null || true)
   case " $flags " in
     *' avx2 '*) row processor ok "${name:-unknown}" ;;
     *) row processor note "${name:-unknown}, without AVX2" "training works, some times slower than with AVX2" ;;
@@ -63,24 +63,27 @@ threads_here() {
 }
 
 doctor_cores() {
-  local present allowed limit threads why note fact state=ok hint=''
-  present=$(count_of "$(cat "$machine/sys/devices/system/cpu/online" 2>/dev/null || true)")
+  local present allowed line count quota cores threads why note fact state=ok hint=''
+  read_line "$machine/sys/devices/system/cpu/online"
+  read_count "$line"
+  present=$count
   [ "$present" -gt 0 ] || present=$(grep -c '^processor' "$machine/proc/cpuinfo" 2>/dev/null || true)
-  allowed=$(cores_by_affinity)
-  limit=$(cores_allowed)
+  read_affinity
+  allowed=$count
+  read_quota
   fact="${present:-an unknown number}"
   if [ "$allowed" -gt 0 ] && [ "$allowed" -lt "${present:-0}" ]; then
     state=note fact="$allowed of $present may be used here (affinity)" hint="under Slurm ask for more: --cpus-per-task"
   fi
-  if [ -n "$limit" ] && [ "$limit" -lt $(((allowed > 0 ? allowed : 9999) * 100)) ]; then
-    state=note fact="$fact, and the control group allows the time of $((limit / 100)).$(printf '%02d' $((limit % 100)))"
+  if [ -n "$quota" ] && [ "$quota" -lt $(((allowed > 0 ? allowed : 9999) * 100)) ]; then
+    state=note fact="$fact, and the control group allows the time of $((quota / 100)).$(printf '%02d' $((quota % 100)))"
   fi
   { read -r threads why; read -r note; } < <(threads_here; echo; echo) || true
   [ -z "$threads" ] || fact="$fact; a run takes $threads thread$([ "$threads" = 1 ] || printf s): $why"
   [ -z "$note" ] || state=note fact="$fact; $note"
-  allowed=$(usable_cores)
-  if [ "${threads:-0}" -gt "$allowed" ]; then
-    state=note hint="more threads than processors wait for each other: unset OMP_NUM_THREADS, or export OMP_NUM_THREADS=$allowed"
+  read_cores
+  if [ "${threads:-0}" -gt "$cores" ]; then
+    state=note hint="more threads than processors wait for each other: unset OMP_NUM_THREADS, or export OMP_NUM_THREADS=$cores"
   fi
   row cores $state "$fact" "$hint"
 }
@@ -124,16 +127,18 @@ doctor_rates() {
 }
 
 doctor_memory() {
-  local total free limit used
-  total=$(meminfo MemTotal)
-  free=$(meminfo MemAvailable)
+  local total free bytes memory_limit memory_used memory_room
+  read_meminfo MemTotal
+  total=$bytes
+  read_meminfo MemAvailable
+  free=$bytes
   if [ -z "$total" ] || [ -z "$free" ]; then
     row memory note "unknown: /proc/meminfo cannot be read"
     return
   fi
-  read -r limit used _ < <(memory_allowed; echo) || true
-  if [ -n "${limit:-}" ] && [ "$limit" -lt "$total" ]; then
-    row memory note "$(gigabytes "$limit") allowed by the control group, $(gigabytes "$used") of it used (the machine has $(gigabytes "$total"))" \
+  read_allowed
+  if [ -n "$memory_limit" ] && [ "$memory_limit" -lt "$total" ]; then
+    row memory note "$(gigabytes "$memory_limit") allowed by the control group, $(gigabytes "$memory_used") of it used (the machine has $(gigabytes "$total"))" \
       "a run that needs more is ended by the system"
   elif [ "$free" -lt 2000000000 ]; then
     row memory note "$(gigabytes "$total"), $(gigabytes "$free") free" "a file that includes libtorch takes up to 1.3 GB to compile; close something"
@@ -143,12 +148,12 @@ doctor_memory() {
 }
 
 doctor_disk() {
-  local free
-  free=$(free_bytes "$prefix")
-  if [ "$free" -lt 2000000000 ]; then
-    row disk note "$(gigabytes "$free") free for $prefix" "./isobar clean frees some, or export ISOBAR_PREFIX=/another/folder"
+  local space
+  read_space "$prefix"
+  if [ "$space" -lt 2000000000 ]; then
+    row disk note "$(gigabytes "$space") free for $prefix" "./isobar clean frees some, or export ISOBAR_PREFIX=/another/folder"
   else
-    row disk ok "$(gigabytes "$free") free for $prefix"
+    row disk ok "$(gigabytes "$space") free for $prefix"
   fi
 }
 

@@ -4,75 +4,85 @@
 
 libtorch_version=2.11.0
 
-libtorch_folder() { printf '%s' "$prefix/libtorch-$libtorch_version"; }
+declare -A unpacked_bytes=([cpu]=560000000 [cuda]=3050000000 [nvcc]=210000000)  # what a part takes on the disk
 
-# wheel_list FILE: lines of FILE BYTES NAME==VERSION SHA256
-wheel_list() {
+# name_folders: what stands in $prefix.
+name_folders() {
+  libtorch_folder=$prefix/libtorch-$libtorch_version
+  peers_folder=$prefix/peers-$libtorch_version
+}
+
+# read_list LIST PATTERN: adds to wheels the files of a list that match, each once, as FILE BYTES NAME==VERSION SHA256.
+read_list() {
   local first second third file='' bytes=''
   while read -r first second third; do
-    case $first in
-      '#file') file=$second bytes=$third ;;
-      [a-z]*) printf '%s %s %s %s\n' "$file" "$bytes" "$first" "${second#--hash=sha256:}" ;;
-    esac
+    if [ "$first" = '#file' ]; then
+      file=$second bytes=$third
+    elif [[ $first = [a-z]* && " ${wheels[*]-}" != *" $file "* ]]; then
+      # shellcheck disable=SC2053  # a pattern
+      [[ $file != $2 ]] || wheels+=("$file $bytes $first ${second#--hash=sha256:}")
+    fi
   done <"$setup/$1"
 }
 
-# wheels [PART]: what a part, or another set of packages with a list NAME.txt, is unpacked from, in the form of
-# wheel_list.
-wheels() {
-  case ${1:-cpu} in
-    cpu) wheel_list wheels.txt ;;
-    cuda) wheel_list wheels.txt | awk '$1 ~ /^torch-/'; wheel_list wheels_cuda.txt ;;
-    nvcc) wheel_list wheels_nvcc.txt ;;
-    *) [ ! -f "$setup/$1.txt" ] || wheel_list "$1.txt" ;;
-  esac
-}
-
-# unpacked_bytes PART: what it takes on the disk.
-unpacked_bytes() {
-  case $1 in
-    cpu) printf 560000000 ;;
-    cuda) printf 3050000000 ;;
-    nvcc) printf 210000000 ;;
-  esac
+# read_wheels PART...: sets wheels to what these parts, or other sets of packages with a list NAME.txt, are unpacked from.
+read_wheels() {
+  local part
+  wheels=()
+  for part in "$@"; do
+    case $part in
+      cpu) read_list wheels.txt '*' ;;
+      cuda)
+        read_list wheels.txt 'torch-*'
+        read_list wheels_cuda.txt '*' ;;
+      nvcc) read_list wheels_nvcc.txt '*' ;;
+      *) [ ! -f "$setup/$part.txt" ] || read_list "$part.txt" '*' ;;
+    esac
+  done
 }
 
 # name_mark PART: sets mark_file, which is written last, when all of the part is in place.
 name_mark() {
-  mark_file=$prefix/libtorch-$libtorch_version/.complete
+  mark_file=$libtorch_folder/.complete
   [ "$1" = cpu ] || mark_file+=-$1
 }
-part_hashes() {
-  local hash all=''
-  while read -r _ _ _ hash; do all+=${all:+ }$hash; done < <(wheels "$1")
-  printf '%s\n' "$all"
+# read_hashes PART: sets hashes to those of its files.
+read_hashes() {
+  local -a wheels
+  read_wheels "$1"
+  wheels=("${wheels[@]##* }")
+  hashes=${wheels[*]}
 }
 
 # have_part PART: unpacked whole from the files that are pinned now.
 have_part() {
-  local mark mark_file
+  local mark mark_file hashes
   name_mark "$1"
-  [ -f "$mark_file" ] && read -r mark <"$mark_file" && [ "$mark" = "$(part_hashes "$1")" ]
+  [ -f "$mark_file" ] && read -r mark <"$mark_file" && read_hashes "$1" && [ "$mark" = "$hashes" ]
 }
 have_libtorch() { have_part cpu; }
 
-# bytes_to_fetch PART...: of the files that are not in downloads/ yet; a file of two parts counts once.
-bytes_to_fetch() {
-  local part file bytes sum=0 rest
-  while read -r file bytes rest; do
-    [ -f "$prefix/downloads/$file" ] && [ "$(stat -c %s "$prefix/downloads/$file")" = "$bytes" ] || sum=$((sum + bytes))
-  done < <(for part in "$@"; do wheels "$part"; done | sort -u)
-  printf '%s' "$sum"
+# read_to_fetch PART...: sets to_fetch to the bytes of the files that are not in downloads/ yet; a file of two parts
+# counts once.
+read_to_fetch() {
+  local wheel file bytes
+  local -a wheels
+  to_fetch=0
+  read_wheels "$@"
+  for wheel in ${wheels[@]+"${wheels[@]}"}; do
+    read -r file bytes _ <<<"$wheel"
+    [ -f "$prefix/downloads/$file" ] && [ "$(stat -c %s "$prefix/downloads/$file")" = "$bytes" ] || to_fetch=$((to_fetch + bytes))
+  done
 }
 
 # wheel_is_good FILE SHA256
 wheel_is_good() {
-  [ -f "$1" ] && printf '%s  %s\n' "$2" "$1" | sha256sum --check --status
+  [ -f "$1" ] && sha256sum --check --status <<<"$2  $1"
 }
 
 # fetch_wheel FILE BYTES REQUIREMENT SHA256: into $prefix/downloads; a file that is there already is checked and used.
 fetch_wheel() {
-  local file=$1 bytes=$2 requirement=$3 sha=$4 target=$prefix/downloads/$1 work size pid percent name=${3%%==*}
+  local file=$1 bytes=$2 requirement=$3 sha=$4 target=$prefix/downloads/$1 work size pid percent name=${3%%==*} whole
   if wheel_is_good "$target" "$sha"; then
     say "  $file: there already"
     return
@@ -89,12 +99,13 @@ fetch_wheel() {
     --dest "$work/out" --requirement "$work/wanted.txt" >"$prefix/logs/pip.log" 2>&1 &
   pid=$!
   background=$pid
+  whole=$(megabytes "$bytes")
   while kill -0 "$pid" 2>/dev/null; do
     sleep 0.3
-    size=$(du -sb "$work" 2>/dev/null | cut -f1) || true  # files come and go there
+    read -r size _ < <(exec du -sb "$work" 2>/dev/null) || true  # files come and go there
     percent=$((${size:-0} * 100 / bytes))
     [ "$percent" -le 100 ] || percent=100
-    report "${name/#torch/libtorch} $percent % of $(megabytes "$bytes")"
+    report "${name/#torch/libtorch} $percent % of $whole"
   done
   background=
   if ! wait "$pid"; then
@@ -129,23 +140,24 @@ unpack_wheel() {
   unzip -q "$file" "$@" -d "$folder" || die "the archive cannot be unpacked" "$file" "run the same command again"
 }
 
-# left_out FILE: members of a CUDA wheel that nothing here is linked to, as a pattern.
-left_out() {
+# name_left_out FILE: sets without to members of a CUDA wheel that nothing here is linked to, as a pattern.
+name_left_out() {
   case $1 in
-    nvidia_cublas-*) printf '*/libnvblas*' ;;
-    nvidia_cuda_nvrtc-*) printf '*.alt.*' ;;
-    nvidia_cufft-*) printf '*/libcufftw*' ;;
-    nvidia_cufile-*) printf '*/libcufile_rdma*' ;;
-    nvidia_cusolver-*) printf '*/libcusolverMg*' ;;
-    nvidia_nvshmem_*) printf '*/libnvshmem_device*' ;;
-    nvidia_nvvm-*) printf '*/libnvvm.so*' ;;
+    nvidia_cublas-*) without='*/libnvblas*' ;;
+    nvidia_cuda_nvrtc-*) without='*.alt.*' ;;
+    nvidia_cufft-*) without='*/libcufftw*' ;;
+    nvidia_cufile-*) without='*/libcufile_rdma*' ;;
+    nvidia_cusolver-*) without='*/libcusolverMg*' ;;
+    nvidia_nvshmem_*) without='*/libnvshmem_device*' ;;
+    nvidia_nvvm-*) without='*/libnvvm.so*' ;;
+    *) without='' ;;
   esac
 }
 
 # unpack_for PART FILE FOLDER: what the part needs of one wheel.
 unpack_for() {
   local part=$1 wheel=$prefix/downloads/$2 folder=$3 without
-  without=$(left_out "$2")
+  name_left_out "$2"
   case $part/$2 in
     cpu/torch-*) unpack_wheel "$wheel" "$folder" 'torch/include/*' torch/lib/libc10.so torch/lib/libtorch_cpu.so 'torch/lib/libgomp*' ;;
     cpu/*) unpack_wheel "$wheel" "$folder" 'nvidia/cu13/lib/*' ;;
@@ -168,13 +180,16 @@ fit_nvcc() {
 # move_in PART FOLDER: into the libtorch folder, each file replaced in one step, so that programs that run go on. Which files came is kept in a
 # list beside the mark, for ./isobar clean.
 move_in() {
-  local part=$1 from=$2 to name
-  to=$(libtorch_folder)
-  (cd "$from" && find . \( -type f -o -type l \) -printf '%P\n') >"$to/.files-$part"
+  local part=$1 from=$2 to=$libtorch_folder name
+  local -A folders=()
+  (cd "$from" && exec find . \( -type f -o -type l \) -printf '%P\n') >"$to/.files-$part"
   while IFS= read -r name; do
-    mkdir -p "$to/$name"
+    case $name in */*) folders[${name%/*}]=1 ;; *) folders[.]=1 ;; esac
+  done <"$to/.files-$part"
+  (cd "$to" && exec mkdir -p "${!folders[@]}")
+  for name in "${!folders[@]}"; do
     find "$from/$name" -mindepth 1 -maxdepth 1 ! -type d -exec mv -f -t "$to/$name" {} +
-  done < <(cd "$from" && find . -type d -printf '%P\n')
+  done
   rm -rf "$from"
 }
 
@@ -188,45 +203,46 @@ drop_leftovers() {
 }
 
 need_part_space() {
-  local fetch unpacked
-  fetch=$(bytes_to_fetch "$1")
-  unpacked=$(unpacked_bytes "$1")
-  need_space "$prefix" $((fetch + unpacked + 100000000)) \
-    "the libtorch files, part $1 ($(megabytes "$fetch") to fetch, $(megabytes "$unpacked") unpacked)"
+  local to_fetch
+  read_to_fetch "$1"
+  need_space "$prefix" $((to_fetch + ${unpacked_bytes[$1]} + 100000000)) "the libtorch files, part $1, fetched and unpacked"
 }
 
 # bring_part PART: fetches, checks, unpacks aside, moves in, writes the mark. Call drop_fetched after the last part:
 # two are made of the torch wheel.
 bring_part() {
-  local part=$1 file bytes requirement sha aside count=0 total mark_file
+  local part=$1 wheel file bytes requirement sha aside=$libtorch_folder.part-$$ count=0 mark_file hashes
+  local -a wheels
+  read_hashes "$part"
+  read_wheels "$part"
   mkdir -p "$prefix/downloads"
   need_part_space "$part"
-  while read -r file bytes requirement sha; do
+  for wheel in "${wheels[@]}"; do
+    read -r file bytes requirement sha <<<"$wheel"
     fetch_wheel "$file" "$bytes" "$requirement" "$sha"
-  done < <(wheels "$part")
-  aside=$(libtorch_folder).part-$$
+  done
   rm -rf "$aside"
-  mkdir -p "$aside"
-  total=$(wheels "$part" | wc -l)
-  while read -r file bytes requirement sha; do
+  mkdir "$aside"
+  for wheel in "${wheels[@]}"; do
+    read -r file bytes requirement sha <<<"$wheel"
     count=$((count + 1))
-    report "libtorch unpacking $count of $total"
+    report "libtorch unpacking $count of ${#wheels[@]}"
     wheel_is_good "$prefix/downloads/$file" "$sha" || die "$file changed after it was checked" "$prefix/downloads" "run the same command again"
     unpack_for "$part" "$file" "$aside"
-  done < <(wheels "$part")
+  done
   live_end
   if [ "$part" = cpu ]; then
-    rm -f "$(libtorch_folder)"/.complete*
-    rm -rf "$(libtorch_folder)"
-    part_hashes cpu >"$aside/.complete"
-    mv -T "$aside" "$(libtorch_folder)"
+    rm -f "$libtorch_folder"/.complete*
+    rm -rf "$libtorch_folder"
+    printf '%s\n' "$hashes" >"$aside/.complete"
+    mv -T "$aside" "$libtorch_folder"
     return
   fi
   name_mark "$part"
   rm -f "$mark_file"
   [ "$part" != nvcc ] || fit_nvcc "$aside"
   move_in "$part" "$aside"
-  part_hashes "$part" >"$mark_file.part"
+  printf '%s\n' "$hashes" >"$mark_file.part"
   mv "$mark_file.part" "$mark_file"
 }
 

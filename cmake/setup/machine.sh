@@ -9,9 +9,12 @@ machine=${ISOBAR_SYSROOT:-}
 # /dev/dxg is that of WSL.
 driver_here() { [ -e "$machine/dev/nvidiactl" ] || [ -e "$machine/proc/driver/nvidia/version" ] || [ -e "$machine/dev/dxg" ]; }
 
-# cgroup_folders CONTROLLER: the folders of this process's control groups, innermost first.
-cgroup_folders() {
+# What reads sets variables and begins no process, since a build asks before each of its parts.
+
+# read_groups CONTROLLER: sets groups to the folders of this process's control groups, innermost first.
+read_groups() {
   local base=$machine/sys/fs/cgroup mount='' below='' list path
+  groups=()
   [ -r "$machine/proc/self/cgroup" ] || return 0
   while IFS=: read -r _ list path; do  # 4:cpu,cpuacct:/path, 0::/path
     if [[ ,$list, = *",$1,"* ]]; then
@@ -30,106 +33,135 @@ cgroup_folders() {
     case $below in */*) below=/${below#*/} ;; *) below='' ;; esac
   done
   while [ -n "$below" ] && [ "$below" != / ]; do
-    printf '%s\n' "$mount$below"
+    groups+=("$mount$below")
     below=${below%/*}
   done
-  printf '%s\n' "$mount"
+  groups+=("$mount")
 }
 
-# count_of LIST: of a list such as 0-3,8: how many.
-count_of() {
-  local range sum=0
+# read_count LIST: sets count to how many a list such as 0-3,8 holds.
+read_count() {
+  local range
+  count=0
   for range in ${1//,/ }; do
-    sum=$((sum + 1))
-    [[ ! $range =~ ^([0-9]+)-([0-9]+)$ ]] || sum=$((sum + BASH_REMATCH[2] - BASH_REMATCH[1]))
+    count=$((count + 1))
+    [[ ! $range =~ ^([0-9]+)-([0-9]+)$ ]] || count=$((count + BASH_REMATCH[2] - BASH_REMATCH[1]))
   done
-  printf '%s' "$sum"
 }
 
-# cores_by_affinity: how many this process may run on; 0 where the system does not say.
-cores_by_affinity() {
+# read_affinity: sets count to how many processors this process may run on; 0 where the system does not say.
+read_affinity() {
   local key list=''
   [ ! -r "$machine/proc/self/status" ] || while read -r key list && [ "$key" != Cpus_allowed_list: ]; do :; done <"$machine/proc/self/status"
-  count_of "$list"
+  read_count "$list"
 }
 
-# cores_allowed: the processor time that the control groups allow, in hundredths of a core; nothing when unlimited.
-cores_allowed() {
-  local folder least='' quota period share
-  while read -r folder; do
-    quota='' period=''
+# read_quota: sets quota to the processor time that the control groups allow, in hundredths of a core; empty when unlimited.
+read_quota() {
+  local folder most period share groups line
+  quota=''
+  read_groups cpu
+  for folder in ${groups[@]+"${groups[@]}"}; do
+    most='' period=''
     if [ -r "$folder/cpu.max" ]; then
-      read -r quota period <"$folder/cpu.max" || true
-    elif [ -r "$folder/cpu.cfs_quota_us" ]; then
-      quota=$(cat "$folder/cpu.cfs_quota_us") period=$(cat "$folder/cpu.cfs_period_us" 2>/dev/null || true)
+      read -r most period <"$folder/cpu.max" || true
+    else
+      read_line "$folder/cpu.cfs_quota_us"
+      most=$line
+      read_line "$folder/cpu.cfs_period_us"
+      period=$line
     fi
-    [[ $quota =~ ^[1-9][0-9]{0,15}$ && $period =~ ^[1-9][0-9]{0,15}$ ]] || continue
-    share=$((quota * 100 / period))
-    [ -n "$least" ] && [ "$least" -le "$share" ] || least=$share
-  done < <(cgroup_folders cpu)
-  printf '%s' "$least"
+    [[ $most =~ ^[1-9][0-9]{0,15}$ && $period =~ ^[1-9][0-9]{0,15}$ ]] || continue
+    share=$((most * 100 / period))
+    [ -n "$quota" ] && [ "$quota" -le "$share" ] || quota=$share
+  done
 }
 
-# usable_cores: how many may be used; whole ones of what the control groups allow, at least 1.
-usable_cores() {
-  local cores limit
-  cores=$(cores_by_affinity)
+# read_cores: sets cores to how many processors may be used; whole ones of what the control groups allow, at least 1.
+read_cores() {
+  local count quota
+  read_affinity
+  cores=$count
   [ "$cores" -gt 0 ] || cores=$(nproc --all)
-  limit=$(cores_allowed)
-  [ -z "$limit" ] || [ "$limit" -ge $((cores * 100)) ] || cores=$((limit / 100))
-  printf '%s' $((cores > 0 ? cores : 1))
+  read_quota
+  [ -z "$quota" ] || [ "$quota" -ge $((cores * 100)) ] || cores=$((quota / 100))
+  [ "$cores" -gt 0 ] || cores=1
 }
 
-# meminfo KEY: in bytes; nothing where the system does not say.
-meminfo() {
+# read_meminfo KEY: sets bytes; empty where the system does not say.
+read_meminfo() {
   local key value=''
+  bytes=''
   [ -r "$machine/proc/meminfo" ] || return 0
   while read -r key value _ && [ "$key" != "$1:" ]; do :; done <"$machine/proc/meminfo"
   [[ $value =~ ^[0-9]+$ ]] || value=${value:+0}
-  printf '%s' "${value:+$((value * 1024))}"
+  bytes=${value:+$((value * 1024))}
 }
 
-# least_of NUMBER...: of those that are numbers; nothing where none is.
-least_of() {
-  local one least=''
+# read_least NUMBER...: sets least, of those that are numbers; empty where none is.
+read_least() {
+  local one
+  least=''
   for one in "$@"; do
     [[ $one =~ ^[0-9]{1,18}$ ]] || continue
     [ -n "$least" ] && [ "$least" -le "$one" ] || least=$one
   done
-  printf '%s' "$least"
 }
 
-# first_line FILE...: of the first that can be read; nothing where none can.
-first_line() {
-  local file line=''
+# read_line FILE...: sets line to the first one of the first file that can be read; empty where none can.
+read_line() {
+  local file
+  line=''
   for file; do
     [ ! -r "$file" ] || { read -r line <"$file" || true; break; }
   done
-  printf '%s' "$line"
 }
 
-# memory_allowed: the least limit of the control groups in bytes, what is used in that group, and what could still be
-# taken in all of them; files that the system keeps for their next reader count as free. Nothing when unlimited.
-memory_allowed() {
-  local folder least='' of_least='' free='' used kept limit above
-  while read -r folder; do
-    read -r kept above < <(awk '$1 == "total_inactive_file" { total = $2 } $1 == "inactive_file" { own = $2 }
-      $1 == "hierarchical_memory_limit" { above = $2 } END { print (total == "" ? own + 0 : total), above }' "$folder/memory.stat" 2>/dev/null; echo) || true
-    limit=$(least_of "$(first_line "$folder/memory.max")" "$(first_line "$folder/memory.limit_in_bytes")" "${above:-}")
+# read_group_memory FOLDER: sets limit and used of one control group; files that the system keeps for their next reader
+# are not used.
+read_group_memory() {
+  local key value own=0 total='' above='' kept line least
+  if [ -r "$1/memory.stat" ]; then
+    while read -r key value; do
+      case $key in
+        total_inactive_file) total=$value ;;
+        inactive_file) own=$value ;;
+        hierarchical_memory_limit) above=$value ;;
+      esac
+    done <"$1/memory.stat"
+  fi
+  kept=${total:-$own}
+  read_line "$1/memory.max"
+  limit=$line
+  read_line "$1/memory.limit_in_bytes"
+  read_least "$limit" "$line" "$above"
+  limit=$least
+  read_line "$1/memory.current" "$1/memory.usage_in_bytes"
+  used=$line
+  [[ $used =~ ^[0-9]{1,18}$ ]] || used=0
+  used=$((used > kept ? used - kept : 0))
+}
+
+# read_allowed: sets memory_limit to the least limit of the control groups in bytes, memory_used to what is used in that
+# group, and memory_room to what could still be taken in all of them. Empty when unlimited.
+read_allowed() {
+  local folder limit used least groups
+  memory_limit='' memory_used='' memory_room=''
+  read_groups memory
+  for folder in ${groups[@]+"${groups[@]}"}; do
+    read_group_memory "$folder"
     [ -n "$limit" ] || continue
-    used=$(first_line "$folder/memory.current" "$folder/memory.usage_in_bytes")
-    [[ $used =~ ^[0-9]{1,18}$ ]] || used=0
-    used=$((used > ${kept:-0} ? used - ${kept:-0} : 0))
-    free=$(least_of "$free" $((limit > used ? limit - used : 0)))
-    [ -n "$least" ] && [ "$least" -le "$limit" ] || least=$limit of_least=$used
-  done < <(cgroup_folders memory)
-  [ -z "$least" ] || printf '%s %s %s' "$least" "$of_least" "$free"
+    read_least "$memory_room" $((limit > used ? limit - used : 0))
+    memory_room=$least
+    [ -n "$memory_limit" ] && [ "$memory_limit" -le "$limit" ] || memory_limit=$limit memory_used=$used
+  done
 }
 
-# memory_free: bytes that could still be taken here.
-memory_free() {
-  local free room
-  read -r _ _ room < <(memory_allowed; echo) || true
-  free=$(least_of "$(meminfo MemAvailable)" "$room")
-  printf '%s' "${free:-0}"
+# read_free: sets free to the bytes that could still be taken here.
+read_free() {
+  local bytes least memory_limit memory_used memory_room
+  read_allowed
+  read_meminfo MemAvailable
+  read_least "$bytes" "$memory_room"
+  free=${least:-0}
 }

@@ -10,11 +10,6 @@ read_table() {
     while read -r entry _; do [[ -z $entry || $entry = '#'* ]] || entries+=$entry$'\n'; done <"$setup/packages_$part.txt"
   done
 }
-table_entries() {
-  local entries
-  read_table "$@"
-  printf '%s' "$entries"
-}
 
 # known_elsewhere PART...: what the packages are called where they are none of Debian's.
 known_elsewhere() {
@@ -25,15 +20,15 @@ known_elsewhere() {
 
 # look_for PACKAGE...: sets packages_here to those that dpkg or $prefix/system has, with a blank around each.
 look_for() {
-  local state name
+  local state name system_kind system_names
   packages_here=' '
   while read -r state name; do [[ $state != ?i* ]] || packages_here+="$name "; done < <(dpkg-query -W -f '${db:Status-Abbrev} ${Package}\n' "$@" 2>/dev/null)
   read_system
   packages_here+="$system_names "
 }
 
-# read_missing [PART...]: sets lacking to the wanted ones that are not here, a line each; default: $parts. Of alternatives the first that
-# the package lists know. Of a browser's only what apt can bring.
+# read_missing [PART...]: sets lacking to the wanted ones that are not here, with blanks between them; default: $parts. Of alternatives the
+# first that the package lists know. Of a browser's only what apt can bring.
 read_missing() {
   lacking=''
   local entry name wanted optional entries packages_here=${packages_here-}
@@ -50,13 +45,8 @@ read_missing() {
       ! apt-cache show "${entry#*|}" >/dev/null 2>&1 || name=${entry#*|}
     fi
     [[ $optional != *$'\n'"$name"$'\n'* ]] || apt_brings "$name" || continue
-    lacking+=$name$'\n'
+    lacking+=${lacking:+ }$name
   done
-}
-missing_packages() {
-  local lacking
-  read_missing "$@"
-  printf '%s' "$lacking"
 }
 
 # apt_brings NAME: not where the package lists were read and lack it, and not where it only stands for a snap, as
@@ -69,9 +59,10 @@ apt_brings() {
 
 # say_no_browser: what of a browser's tests is not here, and stays so.
 say_no_browser() {
-  local name lost=''
+  local name entries lost=''
   have_debian || return 0
-  for name in $(table_entries browsers); do
+  read_table browsers
+  for name in $entries; do
     apt_brings "$name" || dpkg-query -W -f '${db:Status-Abbrev}' "$name" 2>/dev/null | grep -q '^.i' || lost="$lost $name"
   done
   [ -z "$lost" ] || say "apt has no package for$lost (a snap does not count): tests that take it are skipped"
@@ -82,9 +73,10 @@ as_root() {
   if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
 }
 
-# parts_here: the parts that can be built and used now.
-parts_here() {
-  local part entries lacking packages_here here='base fetch' others='test gui browser display slurm browsers'
+# find_here: sets here to the parts that can be built and used now.
+find_here() {
+  local part entries lacking packages_here others='test gui browser display slurm browsers'
+  here='base fetch'
   read_table "$others"
   # shellcheck disable=SC2086  # one word a package
   ! have_debian || look_for ${entries//|/ }
@@ -92,7 +84,6 @@ parts_here() {
     if have_debian; then read_missing "$part"; [ -z "$lacking" ] || continue; elif ! other_part_here "$part"; then continue; fi
     here="$here $part"
   done
-  printf '%s' "$here"
 }
 
 # other_part_here PART: on a system without dpkg.
@@ -132,7 +123,7 @@ ask_sudo() {
 system_file() {
   local file=$machine/etc/os-release
   [ -r "$file" ] || file=/etc/os-release
-  sed -n "s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}$/\1/p" "$file" 2>/dev/null | head -n 1
+  sed -n "/^$1=/{s/^$1=\"\{0,1\}\([^\"]*\)\"\{0,1\}$/\1/p;q}" "$file" 2>/dev/null
 }
 system_is() { printf '%s %s\n' "$(system_file ID)" "$(system_file VERSION_ID)"; }
 
@@ -211,19 +202,20 @@ await_apt() {
   }
 }
 
-# services_to_mask: of package_list. Tests start their servers themselves; as services, on port 80 say, these would start
-# at once, and again with the machine. They are masked before they are installed, and stay so.
-services_to_mask() {
+# find_services: sets units to those of package_list. Tests start their servers themselves; as services, on port 80 say,
+# these would start at once, and again with the machine. They are masked before they are installed, and stay so.
+find_services() {
   local unit
+  units=''
   [ -d "$machine/run/systemd/system" ] || return 0
   for unit in nginx munge slurmctld slurmd; do
-    [[ " $package_list " != *" $unit "* ]] || printf '%s\n' "$unit.service"
+    [[ " $package_list " != *" $unit "* ]] || units+=${units:+ }$unit.service
   done
 }
 
 mask_services() {
   local units
-  units=$(services_to_mask | paste -sd' ')
+  find_services
   # shellcheck disable=SC2086
   [ -z "$units" ] || as_root systemctl mask $units >>"$prefix/logs/apt.log" 2>&1 ||
     die "services could not be masked: $units" "log: $prefix/logs/apt.log" "or install their packages yourself; the tests start what they need"

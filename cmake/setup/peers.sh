@@ -4,39 +4,44 @@
 
 peers_bytes=3930000000  # what they take unpacked
 
-peers_folder() { printf '%s' "$prefix/peers-$libtorch_version"; }
-
 have_peers() {
-  local mark=""
-  [ -f "$(peers_folder)/.complete" ] && read -r mark <"$(peers_folder)/.complete" && [ "$mark" = "$(part_hashes peers)" ]
+  local mark='' hashes
+  [ -f "$peers_folder/.complete" ] && read -r mark <"$peers_folder/.complete" && read_hashes peers && [ "$mark" = "$hashes" ]
 }
 
 # bring_peers: says what it will fetch and asks, unless they are there. Each file is unpacked and thrown away before the next.
 bring_peers() {
-  local file bytes requirement sha part plan
+  local wheel file bytes requirement sha part=$peers_folder.part-$$ plan sum=0 hashes
+  local -a wheels
   ! have_peers || return 0
   python3 -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' ||
     die "the pinned packages are for Python 3.11, this is $(python3 --version 2>&1)" "python3" \
       "put Python 3.11 first in PATH as python3 (pyenv, conda, a module); ./isobar bench telemetry needs none of them" 1
-  plan="  - fetch PyTorch $libtorch_version for Python with what it needs ($(megabytes "$(wheels peers | awk '{ s += $2 } END { printf "%.0f", s }')")) and unpack it ($(megabytes $peers_bytes)) in $prefix: what Isobar is compared with"$'\n'
+  read_hashes peers
+  read_wheels peers
+  for wheel in "${wheels[@]}"; do
+    read -r file bytes _ <<<"$wheel"
+    sum=$((sum + bytes))
+  done
+  plan="  - fetch PyTorch $libtorch_version for Python with what it needs ($(megabytes $sum)) and unpack it ($(megabytes $peers_bytes)) in $prefix: what Isobar is compared with"$'\n'
   lock_setup
   have_peers || {
     confirm
     need_space "$prefix" 4600000000 "the packages to compare with (3.9 GB, and room for the largest file while it is unpacked)"
     mkdir -p "$prefix/downloads" "$prefix/logs"
     rm -rf "$prefix"/peers-*.part-*
-    part=$(peers_folder).part-$$
     mkdir -p "$part"
-    while read -r file bytes requirement sha; do
+    for wheel in "${wheels[@]}"; do
+      read -r file bytes requirement sha <<<"$wheel"
       fetch_wheel "$file" "$bytes" "$requirement" "$sha"
       unpack_wheel "$prefix/downloads/$file" "$part"
       drop_fetched
-    done < <(wheels peers)
+    done
     say "  compiling ..."  # as an installation does; else the first import would
     python3 -m compileall -q -j 0 "$part" >"$prefix/logs/peers.log" 2>&1 || true  # some tests in there are for other Pythons
-    part_hashes peers >"$part/.complete"
-    rm -rf "$(peers_folder)"
-    mv "$part" "$(peers_folder)"
+    printf '%s\n' "$hashes" >"$part/.complete"
+    rm -rf "$peers_folder"
+    mv "$part" "$peers_folder"
   }
   exec 9>&-
 }

@@ -41,20 +41,30 @@ live_end() {
 # megabytes BYTES
 megabytes() { printf '%d MB' $((($1 + 500000) / 1000000)); }
 
-# free_bytes FOLDER: of the file system that FOLDER, or the nearest folder above it that exists, is on.
-free_bytes() {
-  local folder=$1 available
-  while [ ! -d "$folder" ]; do folder=$(dirname "$folder"); done
-  available=$(df -Pk "$folder" | awk 'NR == 2 { print $4 }')
-  printf '%s' $((available * 1024))
+# read_space FOLDER: sets space to the free bytes of the file system that FOLDER, or the nearest folder above it that
+# exists, is on.
+read_space() {
+  local folder=$1
+  while [ ! -d "$folder" ]; do
+    case $folder in /*/*) folder=${folder%/*} ;; /*) folder=/ ;; */*) folder=${folder%/*} ;; *) folder=. ;; esac
+  done
+  { read -r _ && read -r _ _ _ space _; } < <(exec df -Pk "$folder") || space=0
+  space=$((space * 1024))
 }
 
 # need_space FOLDER BYTES WHAT [WAY OUT]
 need_space() {
-  local free
-  free=$(free_bytes "$1")
-  [ "$free" -ge "$2" ] || die "too little disk for $3: $(megabytes "$2") are needed, $(megabytes "$free") are free" "$1" \
+  local space
+  read_space "$1"
+  [ "$space" -ge "$2" ] || die "too little disk for $3: $(megabytes "$2") are needed, $(megabytes "$space") are free" "$1" \
     "free some space, or ${4:-keep the cached files elsewhere: export ISOBAR_PREFIX=/another/folder}"
+}
+
+# has_line FILE BEGINNING: whether a line of it begins so. Begins no process.
+has_line() {
+  local text=''
+  [ ! -r "$1" ] || IFS= read -r -d '' text <"$1" || true
+  [[ $'\n'$text = *$'\n'"$2"* ]]
 }
 
 # nearest WORD CANDIDATE...: the candidate that shares the longest beginning, if any.

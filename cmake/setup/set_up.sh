@@ -49,21 +49,28 @@ lock_setup() {
 
 # find_missing: sets missing (package names), first (those that fetching libtorch takes) and packages_by (root, user).
 find_missing() {
+  local lacking units
   missing='' first='' packages_by=root
   if ! have_debian; then
     check_other_system
     return
   fi
-  missing=$(missing_packages | paste -sd' ')
+  read_missing
+  missing=$lacking
   [ -n "$missing" ] || return 0
   if can_be_root; then
-    [ -z "$torch" ] || have_libtorch || first=$(missing_packages fetch | paste -sd' ')
+    if [ -n "$torch" ] && ! have_libtorch; then
+      read_missing fetch
+      first=$lacking
+    fi
     refresh_lists "$missing"
-    missing=$(missing_packages | paste -sd' ')  # the lists may lack some
+    read_missing  # the lists may lack some
+    missing=$lacking
     [ -n "$missing" ] || return 0
     package_sizes "$missing"
     plan="  - install $package_count Debian packages${package_sentence:+ ($package_sentence)}: $missing"$'\n'
-    [ -z "$(services_to_mask)" ] || plan="$plan  - mask their services, so that none starts: $(services_to_mask | paste -sd' ')"$'\n'
+    find_services
+    [ -z "$units" ] || plan="$plan  - mask their services, so that none starts: $units"$'\n'
   else
     packages_by=user
     plan_system "$missing"
@@ -76,8 +83,9 @@ find_missing() {
 
 # bring_packages: the few that fetching takes first, the others beside the fetching.
 bring_packages() {
-  local rest
-  [ -n "$(missing_packages fetch)" ] || begin_libtorch
+  local lacking
+  read_missing fetch
+  [ -n "$lacking" ] || begin_libtorch
   : >>"$prefix/logs/apt.log"
   packages_from=$(($(wc -l <"$prefix/logs/apt.log") + 1))  # the log goes on from one set-up to the next
   if [ "$packages_by" = user ]; then
@@ -91,9 +99,9 @@ bring_packages() {
       join packages
     fi
     begin_libtorch
-    rest=$(missing_packages | paste -sd' ')
-    if [ -n "$rest" ]; then
-      start_part packages install_packages "$rest"
+    read_missing
+    if [ -n "$lacking" ]; then
+      start_part packages install_packages "$lacking"
       build_meanwhile
       join packages
     fi
@@ -136,7 +144,7 @@ bring_parts() {
 }
 
 set_up() {
-  local missing first packages_by plan='' with_torch=OFF
+  local missing first packages_by plan='' with_torch=OFF to_fetch here
   [ "$(uname -m)" = x86_64 ] || die "the pinned libtorch files are for x86_64, this machine is $(uname -m)" "cmake/setup/wheels.txt" "" 1
   mkdir -p "$prefix/logs" 2>/dev/null && [ -w "$prefix" ] ||
     die "the folder for cached files cannot be written" "$prefix" "export ISOBAR_PREFIX=/a/folder/of/yours"
@@ -144,12 +152,14 @@ set_up() {
   drop_leftovers
   find_missing
   if [ -n "$torch" ] && ! have_libtorch; then
-    plan="$plan  - fetch libtorch $libtorch_version ($(megabytes "$(bytes_to_fetch cpu)")) and unpack its CPU part"
-    plan="$plan ($(megabytes "$(unpacked_bytes cpu)")) in $prefix"$'\n'
+    read_to_fetch cpu
+    plan="$plan  - fetch libtorch $libtorch_version ($(megabytes "$to_fetch")) and unpack its CPU part"
+    plan="$plan ($(megabytes "${unpacked_bytes[cpu]}")) in $prefix"$'\n'
   fi
   [ -f "$build/build.ninja" ] || plan="$plan  - build (about 200 MB, in $build)"$'\n'
   ! data_wanted || plan="$plan  - make a synthetic weather data set (585 MB) in $prefix/data"$'\n'
   cuda_wanted
+  [ "$cuda_wish" = no ] || find_nvcc
   [ "$cuda_wish" != yes ] && [ "$cuda_wish" != keep ] || plan="$plan$(cuda_plan)"
   [ -z "$plan" ] || confirm
   [ "$cuda_wish" != try ] || ask_for_cuda
@@ -161,7 +171,8 @@ set_up() {
   [ "$cuda_wish" != no ] && [ "$cuda_choice" = yes ] || configure $with_torch OFF
   drop_fetched
   exec 9>&-
-  printf '%s\n%s\n%s\n%s\n' "$prefix" "$(parts_here)" "$cuda_choice" $with_torch >"$build/.ready"
+  find_here
+  printf '%s\n%s\n%s\n%s\n' "$prefix" "$here" "$cuda_choice" $with_torch >"$build/.ready"
   ready_cuda=$cuda_choice
 }
 
@@ -175,7 +186,7 @@ data_grid() {
       *preset* | *config* | *resume* | *data.* | *run.measure* | *run.device* | *cuda* | --mine) return 0 ;;
     esac
   done
-  ! grep -qs '^needs' "$home/lessons/$lesson/lesson.toml" || return 0
+  ! has_line "$home/lessons/$lesson/lesson.toml" needs || return 0
   preset=$(sed -n 's/^cpu = "\([a-z0-9_]*\)".*/\1/p' "$home/lessons/$lesson/lesson.toml" | head -n 1)
   sed -n 's/^grid = \[\([0-9]*\), *\([0-9]*\)\].*/\1x\2/p' "$home/lessons/presets/${preset:-none}.toml" 2>/dev/null | head -n 1
 }

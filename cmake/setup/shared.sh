@@ -21,6 +21,7 @@ take_as_it_is() {
   [ -n "$ready_prefix" ] || return 0  # which use_as_it_is refuses
   if [ -e "$own" ] && [ ! -w "$own" ]; then own=${XDG_CACHE_HOME:-${HOME:-}/.cache}/isobar; fi
   prefix=$ready_prefix
+  name_folders
   export ISOBAR_PREFIX=$own
   [ -z "${HOME:-}" ] || export ISOBAR_MY=${ISOBAR_MY:-$HOME/isobar/my}
   [ "$own" != "$prefix" ] || return 0
@@ -57,7 +58,7 @@ use_as_it_is() {
   case $command in
     test | bundle | first-gpu) refuse_as_it_is "./isobar $command writes into the checkout" "./isobar setup" ;;
   esac
-  if [ -n "$torch" ] && [ "$ready_torch" = ON ] && [ ! -r "$(libtorch_folder)/.complete" ]; then
+  if [ -n "$torch" ] && [ "$ready_torch" = ON ] && [ ! -r "$libtorch_folder/.complete" ]; then
     die "you cannot read what this checkout was built with" "$prefix" "ask $(stat -c %U "$home") to set it up where all may read: ISOBAR_PREFIX=/a/shared/folder ./isobar setup"
   fi
   is_ready || refuse_as_it_is "this checkout is not set up for that" "$again"

@@ -3,16 +3,10 @@
 # takes it as its root (whole). Sourced by ./isobar.
 # shellcheck shell=bash
 
-system_folder() { printf '%s' "$prefix/system"; }
-
 # read_system: sets system_kind (whole, beside, or nothing) and system_names.
 read_system() {
   system_kind='' system_names=''
   [ ! -f "$prefix/system/.complete" ] || { read -r system_kind && read -r system_names; } <"$prefix/system/.complete" || true
-}
-system_packages() {
-  read_system
-  printf '%s' "$system_names"
 }
 
 # use_system: programs and libraries of $prefix/system after the machine's own.
@@ -45,11 +39,11 @@ hand_over() {
   exec "$@"
 }
 
-# system_options: for cmake. DT_RPATH, since DT_RUNPATH is not asked for what a library needs.
-system_options() {
+# add_system_options: to options, for cmake. DT_RPATH, since DT_RUNPATH is not asked for what a library needs.
+add_system_options() {
   local flag=-Wl,--disable-new-dtags
-  [ -n "$system_kind" ] || return 0
-  printf '%s\n' "-DCMAKE_BUILD_RPATH=$prefix/system/libs" -DCMAKE_EXE_LINKER_FLAGS=$flag -DCMAKE_SHARED_LINKER_FLAGS=$flag
+  [ -z "$system_kind" ] ||
+    options+=("-DCMAKE_BUILD_RPATH=$prefix/system/libs" "-DCMAKE_EXE_LINKER_FLAGS=$flag" "-DCMAKE_SHARED_LINKER_FLAGS=$flag")
 }
 
 # plan_system: what will come, and how; reads the package lists as the user. Sets system_kind, system_apt and what
@@ -95,14 +89,15 @@ bring_system() {
 
 # unpack_packages FOLDER: in the layout of today's systems, where /lib is /usr/lib. Without manuals.
 unpack_packages() {
-  local folder=$1 name pid status=0
+  local folder=$1 name pid status=0 cores
   local -a files=("$prefix"/apt/cache/archives/*.deb)
+  read_cores
   for name in bin sbin lib lib64; do
     mkdir -p "$folder/usr/$name"
     ln -s "usr/$name" "$folder/$name"
   done
   : >"$prefix/apt/unpacked"
-  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$(usable_cores)" bash -c 'set -eo pipefail
+  printf '%s\0' "${files[@]}" | xargs -0 -n 1 -P "$cores" bash -c 'set -eo pipefail
     dpkg-deb --fsys-tarfile "$3" | tar -xC "$1" --keep-directory-symlink --no-same-owner --exclude=./usr/share/doc \
       --exclude=./usr/share/locale --exclude=./usr/share/man --exclude=./usr/share/info --exclude=./usr/share/lintian
     echo >>"$2"' unpack "$folder" "$prefix/apt/unpacked" 2>"$prefix/apt/errors" &

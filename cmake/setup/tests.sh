@@ -28,10 +28,13 @@ takes_browsers() { [[ (" $* " = *" --browser "* || " $* " = *" --nightly "*) && 
 
 # add_browsers WORD...: to parts, what such tests take; the night does without.
 add_browsers() {
-  local lost=''
+  local lost='' lacking
   have_debian || other_part_here browser || parts=${parts/ browser/}
   takes_browsers "$@" || return 0
-  ! have_debian || can_be_root || lost=$(missing_packages browsers | paste -sd' ')
+  if have_debian && ! can_be_root; then
+    read_missing browsers
+    lost=$lacking
+  fi
   if [ -z "$lost" ]; then
     parts="$parts browsers"
   elif [[ " $* " = *" --browser "* ]]; then
@@ -60,8 +63,10 @@ check_test_names() {
 
 # Tests write small files by the ten thousand, and make sure that they are on the disk: in memory that costs nothing.
 choose_test_folder() {
-  local needed=2000000000
-  if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$(free_bytes /dev/shm)" -gt $((2 * needed)) ] && [ "$(memory_free)" -gt $((4 * needed)) ]; then
+  local needed=2000000000 space free
+  read_space /dev/shm
+  read_free
+  if [ -z "${TMPDIR:-}" ] && [ -w /dev/shm ] && [ "$space" -gt $((2 * needed)) ] && [ "$free" -gt $((4 * needed)) ]; then
     test_folder=$(mktemp -d /dev/shm/isobar-tests-XXXXXX)
     export TMPDIR=$test_folder
   else
@@ -70,7 +75,7 @@ choose_test_folder() {
 }
 
 run_tests() {
-  local words
+  local words cores
   cd "$home" || return
   check_test_names "$@"
   [[ " $* " != *" --build-only "* ]] || return 0
@@ -78,6 +83,6 @@ run_tests() {
   choose_test_folder
   ! takes_browsers "$@" || say_no_browser
   export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
-  # Two fill a processor, since most wait at times.
-  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((2 * $(usable_cores) + 1)) "${words[@]}"
+  read_cores  # two fill a processor, since most wait at times
+  ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((2 * cores + 1)) "${words[@]}"
 }

@@ -7,10 +7,14 @@ machine_says() (
   export ISOBAR_SYSROOT=$MACHINE
   # shellcheck source=cmake/setup/machine.sh
   . "$ROOT/cmake/setup/machine.sh"
-  quota=$(cores_allowed)
-  printf 'quota %s\nprocessors %s\n' "${quota:--}" "$(usable_cores)"
-  read -r limit _ < <(memory_allowed; echo)
-  printf 'memory %s %s\n' "$(least_of "$limit" "$(meminfo MemTotal)")" "$(memory_free)"
+  read_quota
+  read_cores
+  printf 'quota %s\nprocessors %s\n' "${quota:--}" "$cores"
+  read_allowed
+  read_meminfo MemTotal
+  read_least "$memory_limit" "$bytes"
+  read_free
+  printf 'memory %s %s\n' "$least" "$free"
   ! driver_here || echo driver
 )
 
@@ -19,11 +23,11 @@ hold_to_table() {
   [ -n "$name" ] || return 0
   said=$(machine_says)
   expect "$name: $(paste -sd' ' <<<"$wanted"), it says $(paste -sd' ' <<<"$said")" [ "$said" = "$wanted" ]
-  count=$((count + 1))
+  tried=$((tried + 1))
 }
 
 case_machines() {
-  local word rest name='' wanted='' said count=0 path
+  local word rest name='' wanted='' said tried=0 path
   while read -r word rest; do
     path=$MACHINE/${rest%% *}
     case $word in
@@ -42,7 +46,7 @@ case_machines() {
       driver) wanted+=$'\n'driver ;;
     esac
   done < <(cat "$ROOT/tests/setup/machines.txt"; echo machine)
-  expect "all machines of the table" [ "$count" = "$(grep -c '^machine ' "$ROOT/tests/setup/machines.txt")" ]
+  expect "all machines of the table" [ "$tried" = "$(grep -c '^machine ' "$ROOT/tests/setup/machines.txt")" ]
 }
 case_jobs_fit_the_control_group() {
   OUT=$(
@@ -50,14 +54,17 @@ case_jobs_fit_the_control_group() {
     export ISOBAR_SYSROOT=$MACHINE OMP_NUM_THREADS=1  # which is of threads, and none of a build
     . "$ROOT/cmake/setup/machine.sh"
     . "$ROOT/cmake/setup/build.sh"
-    build_jobs
+    read_jobs
+    printf '%s' "$jobs"
     printf 'Cpus_allowed_list:\t0-7\n' >"$MACHINE/proc/self/status"
     echo 0::/job >"$MACHINE/proc/self/cgroup"
     mkdir "$MACHINE/sys/fs/cgroup/job"
     echo "250000 100000" >"$MACHINE/sys/fs/cgroup/job/cpu.max"
-    printf ' %s' "$(build_jobs)"
+    read_jobs
+    printf ' %s' "$jobs"
     echo 2000000000 >"$MACHINE/sys/fs/cgroup/job/memory.max"
-    printf ' %s' "$(build_jobs)"
+    read_jobs
+    printf ' %s' "$jobs"
   )
   expect "those of affinity, of the quota, of the memory, not \"$OUT\"" [ "$OUT" = "2 2 1" ]
 }
