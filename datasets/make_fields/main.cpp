@@ -65,7 +65,7 @@ bool parse(int argc, char** argv, Options& options) {
       folder.empty() ? embedded_data_folder(options.request.rows, options.request.columns) : folder;
   std::vector<std::string> typed;
   for (int i = 0; i < argc; ++i) typed.push_back(i == 0 ? "make_fields" : shell_quoted(argv[i]));
-  options.request.command = printable(join(typed, " "), 1000);
+  options.request.command = printable(joined(typed, " "), 1000);
   return true;
 }
 

@@ -113,7 +113,7 @@ std::string beats_text(const LessonProgress& progress) {
     if (state.is_done()) done.emplace_back(beat_name(state.beat));
   }
   if (done.empty()) return "No beat is done yet";
-  return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + join(done, ", ");
+  return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + joined(done);
 }
 
 void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) {

@@ -64,7 +64,7 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
     if (of_preset && presets) continue;
     parts.push_back(row.key.substr(row.key.find('.') + 1) + " " + row.values[index]);
   }
-  return parts.empty() ? short_run_name(run) : join(parts, ", ");
+  return parts.empty() ? short_run_name(run) : joined(parts);
 }
 
 Labels labels_of(const Runs& runs, const std::vector<KeyRow>& keys) {

@@ -55,7 +55,7 @@ void keep_walk(const Data& data, const LessonCard& card, AppState& state) {
   FormState& form = state.form();
   if (form.stale) check_form(data.project, form);
   const RunRequest request = request_of(form);
-  const std::string made_of = join(request.sets, " ");
+  const std::string made_of = joined(request.sets, " ");
   if (mine.made_of != made_of || (!mine.walk && mine.problem.empty())) {
     mine.made_of = made_of;
     mine.problem.clear();

@@ -19,7 +19,9 @@ constexpr float kKnobs = 300;
 constexpr float kPlot = 190;
 constexpr std::size_t kMostNamed = 3;
 
-std::string values_text(const RunRequest& request) { return request.preset + " " + join(request.sets, " "); }
+std::string values_text(const RunRequest& request) {
+  return request.preset + " " + joined(request.sets, " ");
+}
 
 /// Works out again what the settings or the rates changed.
 void keep_up(const Data& data, const LessonCard& card, AppState& state) {
@@ -93,7 +95,7 @@ void add_measured(const Data& data, const AppState& state, std::vector<StageBar>
   }
   StageBar bar{
       .label = "Measured: " + title_of(*run) +
-               (differs.empty() ? ", these settings" : ", with another " + join(differs, ", ")),
+               (differs.empty() ? ", these settings" : ", with another " + joined(differs)),
       .words = fmt::format("{:.1f} ms   {:.1f} samples/s", summary.step_us * 1e-3, summary.samples_per_s),
       .stages_us = summary.stages_us};
   bars.push_back(std::move(bar));

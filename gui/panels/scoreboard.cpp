@@ -44,7 +44,7 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   if (compared.loss && least_loss(view))
     out.push_back(
         fmt::format("{:.3g} after {}", *compared.loss, human_seconds(seconds_to(view, *compared.loss))));
-  return join(out, "  ");
+  return joined(out, "  ");
 }
 
 ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t index,
@@ -107,8 +107,8 @@ void draw_identical(Ui& ui, const ComparedRuns& compared, const Labels& labels) 
     std::vector<std::string> names;
     for (const std::size_t i : group) names.push_back(label_of(compared, labels, i));
     const bool all = group.size() == compared.cases.size() && group.size() > 2;
-    ui.wrapped((all ? "All of them" : join(names, " = ")) + ": losses identical to the last bit", Face::small,
-               ui.theme().good);
+    ui.wrapped((all ? "All of them" : joined(names, " = ")) + ": losses identical to the last bit",
+               Face::small, ui.theme().good);
   }
 }
 

@@ -163,7 +163,7 @@ std::string common_origin(const Runs& runs) {
     }
     if (ours > 1 && found.size() == 1 && !found.begin()->empty()) out.push_back(*found.begin());
   }
-  return join(out, ", ");
+  return joined(out);
 }
 
 }  // namespace isobar

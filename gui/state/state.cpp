@@ -44,7 +44,7 @@ std::optional<View> view_of(std::string_view name) {
   return std::nullopt;
 }
 
-std::string view_names() { return join({kViewNames.begin(), kViewNames.end()}, ", "); }
+std::string view_names() { return joined(kViewNames); }
 
 CourseRequest beat_request(const std::string& lesson, const std::string& beat) {
   CourseRequest out;

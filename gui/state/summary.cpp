@@ -47,7 +47,7 @@ std::string figure_words(const RunEntry& run) {
   if (summary.has_losses) out.push_back(fmt::format("loss {:.4g}", summary.last_loss));
   if (summary.samples_per_s > 0) out.push_back(engineering(summary.samples_per_s, 4) + " samples/s");
   if (out.empty()) return "";
-  std::string words = join(out, ", ") + ".";
+  std::string words = joined(out) + ".";
   words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
   return words;
 }

@@ -4,6 +4,8 @@
 #include <tuple>
 #include <utility>
 
+#include "core/text.h"
+
 namespace isobar {
 
 namespace {
@@ -38,12 +40,6 @@ std::size_t too_deep_at(std::string_view line, int most) {
 
 constexpr std::string_view kBlanks = " \t\r\n";
 
-std::string trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin));
-}
-
 /// Whether a tag of this name begins at `at`: "<details", then its end or a blank.
 bool is_tag(std::string_view html, std::size_t at, std::string_view name) {
   const std::string_view rest = html.substr(at);
@@ -67,7 +63,8 @@ std::pair<std::string, std::size_t> summary_at(std::string_view html, std::size_
   const std::size_t words = tag_end(html, begin);
   std::size_t end = words;
   while (end < html.size() && !is_tag(html, end, "</summary")) ++end;
-  return {trimmed(html.substr(words, end - words)), end < html.size() ? tag_end(html, end) : end};
+  return {std::string(trimmed(html.substr(words, end - words))),
+          end < html.size() ? tag_end(html, end) : end};
 }
 
 }  // namespace
@@ -76,8 +73,8 @@ std::vector<HtmlPiece> html_pieces(std::string_view html) {
   std::vector<HtmlPiece> out;
   std::size_t text = 0;
   const auto end_text = [&](std::size_t end) {
-    std::string words = trimmed(html.substr(text, end - text));
-    if (!words.empty()) out.push_back({HtmlPiece::Kind::text, std::move(words)});
+    const std::string_view words = trimmed(html.substr(text, end - text));
+    if (!words.empty()) out.push_back({HtmlPiece::Kind::text, std::string(words)});
   };
   for (std::size_t at = 0; at < html.size(); ++at) {
     const bool opens = is_tag(html, at, "<details");

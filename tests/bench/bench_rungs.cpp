@@ -88,7 +88,7 @@ std::vector<Pair> chosen_pairs(const Options& options) {
     if (std::any_of(all_pairs().begin(), all_pairs().end(), known)) continue;
     std::vector<std::string> names;
     for (const Pair& pair : all_pairs()) names.push_back(pair.name);
-    throw Error("there is no pair \"" + printable(name, 40) + "\"", "--only", join(names, ", "));
+    throw Error("there is no pair \"" + printable(name, 40) + "\"", "--only", joined(names));
   }
   return out;
 }

@@ -139,7 +139,7 @@ void add_differences(const Comparison& comparison, std::vector<std::string>& out
   for (const Difference& one : comparison.differences)
     out.push_back(fmt::format("  {}: {} -> {}", one.what, one.recorded, one.now));
   if (!comparison.not_recorded.empty())
-    out.push_back("  not recorded then: " + join(comparison.not_recorded, ", "));
+    out.push_back("  not recorded then: " + joined(comparison.not_recorded));
   if (comparison.machines == Machines::not_known)
     out.emplace_back("  Whether it is the same kind of machine is not known: not all of it was recorded.");
 }

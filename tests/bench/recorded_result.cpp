@@ -100,7 +100,7 @@ std::string parse_options(const Json& json) {
   if (json.values().size() > kMostOptions) throw Error("more options than a command has", "", "");
   std::vector<std::string> words;
   for (const Json& word : json.values()) words.push_back(shell_quoted(printable(word.as_text())));
-  return join(words, " ");
+  return joined(words, " ");
 }
 
 /// What `body` throws, with its place.

@@ -56,7 +56,7 @@ std::string refused(const Json& json) {
   return error_of([&] { parsed(json); });
 }
 
-std::string lines(const Comparison& comparison) { return join(comparison_lines(comparison), "\n"); }
+std::string lines(const Comparison& comparison) { return joined(comparison_lines(comparison), "\n"); }
 
 Figure figure(double value, double least, double most) {
   return {{value, least, most}, SpreadFrom::interval};

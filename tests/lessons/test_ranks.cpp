@@ -72,7 +72,7 @@ TEST_CASE("a rank whose backward takes 200 ms more is found, however gradients a
   INFO(result.out << result.err);
   REQUIRE(result.code == 0);
   const RanksView view = read_ranks(run);
-  INFO(straggler_sentence(view) << join(rank_lines(view), "\n"));
+  INFO(straggler_sentence(view) << joined(rank_lines(view), "\n"));
   REQUIRE(view.straggler);
   CHECK(view.straggler->rank == 1);
   CHECK(view.straggler->kept_us > 100'000);

@@ -85,8 +85,7 @@ void assign(const Key& key, const TomlEntry& entry) {
     const auto* const choice = std::get_if<ChoicePlace>(&key.place);
     const auto* const name = std::get_if<std::string>(&entry.value);
     if (choice != nullptr && name != nullptr) {
-      not_allowed(key, toml_string(*name), entry,
-                  "one of: " + join({choice->names.begin(), choice->names.end()}, ", "));
+      not_allowed(key, toml_string(*name), entry, "one of: " + joined(choice->names));
     }
     const auto* const real = std::get_if<double>(&entry.value);
     const bool whole = real != nullptr && std::holds_alternative<std::int64_t*>(key.place);

@@ -10,7 +10,7 @@
 namespace isobar {
 
 void add_settings(OptionParser& app, Settings& out, const std::filesystem::path& home) {
-  app.add("--preset", out.preset, "sizes of model and data: " + join(preset_names(home), ", "));
+  app.add("--preset", out.preset, "sizes of model and data: " + joined(preset_names(home)));
   app.add("--config", out.config_files,
           "a TOML file with keys, such as the run.toml of a run; again for more");
   app.add("--set", out.sets, "key=value, such as optim.lr=1e-3; again for more");

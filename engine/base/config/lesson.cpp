@@ -77,7 +77,7 @@ std::vector<Enum> choices_in(const TomlEntry& entry) {
   for (const std::string& name : list_of(entry)) {
     const std::optional<Enum> value = choice_named<Enum>(name);
     const Choices all = choices_of(Enum{});
-    if (!value) wrong_type(entry, "some of: " + join({all.begin(), all.end()}, ", "));
+    if (!value) wrong_type(entry, "some of: " + joined(all));
     out.push_back(*value);
   }
   return out;
@@ -131,7 +131,7 @@ void take(const TomlEntry& entry, LessonInfo& info) {
   }
   const std::string nearest = nearest_name(entry.key, known);
   throw Error("a lesson has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Known: " + join(known, ", ") +
+              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Known: " + joined(known) +
                   ", and keys of the configuration below [overrides]");
 }
 
@@ -146,7 +146,7 @@ template <class Name>
 std::string names_of(const std::vector<Name>& all) {
   std::vector<std::string> out;
   for (const Name& one : all) out.emplace_back(name_of(one));
-  return join(out, ", ");
+  return joined(out);
 }
 
 /// Names of the lesson before but for those dropped, then those of this one.
@@ -208,7 +208,7 @@ LessonInfo read_lesson(const fs::path& home, const std::string& name) {
   const std::vector<std::string> names = lesson_names(home);
   if (!holds(names, name)) {
     throw Error("there is no lesson \"" + printable(name) + "\"", (home / "lessons").string(),
-                did_you_mean(name, names, "lessons: " + join(names, ", ")));
+                did_you_mean(name, names, "lessons: " + joined(names)));
   }
   const fs::path file = home / "lessons" / name / "lesson.toml";
   LessonInfo info = parse_lesson(read_text_file(file, kMostTomlBytes), name, file);
@@ -225,7 +225,7 @@ LessonInfo find_lesson(const fs::path& home, const std::string& typed) {
   const std::vector<std::string> like = lessons_like(lesson_names(home), typed);
   if (like.size() < 2) return read_lesson(home, like.empty() ? typed : like.front());
   throw Error("\"" + printable(typed) + "\" may be several lessons", (home / "lessons").string(),
-              "type more of one: " + join(like, ", "));
+              "type more of one: " + joined(like));
 }
 
 LessonInfo parse_lesson(const std::string& text, const std::string& name, const fs::path& file) {

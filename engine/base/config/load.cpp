@@ -89,7 +89,7 @@ void check_choice(const LessonInfo& lesson, const LoadedConfig& loaded, const fs
   if ((lesson.*choices).empty() || has(lesson)) return;
   std::vector<std::string> names;
   for (const Enum here : lesson.*choices) names.emplace_back(name_of(here));
-  std::string hint = "here: " + join(names, ", ");
+  std::string hint = "here: " + joined(names);
   for (const std::string& name : lesson_names(home)) {
     if (has(read_lesson(home, name))) hint += "; lesson " + name + " has it";
   }
@@ -125,7 +125,7 @@ fs::path preset_file(const fs::path& home, const std::string& name) {
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     const std::string nearest = nearest_name(name, names);
     throw Error("there is no preset \"" + printable(name, 80) + "\"", "--preset",
-                (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Presets: " + join(names, ", "));
+                (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Presets: " + joined(names));
   }
   return home / "lessons" / "presets" / (name + ".toml");
 }

@@ -170,11 +170,10 @@ OptionParser::Option& OptionParser::Option::at_least(double least) {
 }
 
 OptionParser::Option& OptionParser::Option::one_of(const std::vector<std::string>& words) {
-  facts_->option->type_name("{" + join(words, ",") + "}");
+  facts_->option->type_name("{" + joined(words, ",") + "}");
   facts_->option->check([words](const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end()
-               ? ""
-               : word + " is none of " + join(words, ", ");
+    return std::find(words.begin(), words.end(), word) != words.end() ? ""
+                                                                      : word + " is none of " + joined(words);
   });
   return *this;
 }

@@ -138,7 +138,7 @@ std::string plain_text(const TomlValue& value) {
       for (const double one : v) numbers.push_back((*this)(one));
       return fmt::format("[{}]", joined(numbers));
     }
-    std::string operator()(const std::vector<std::string>& v) const { return "[" + join(v, ", ") + "]"; }
+    std::string operator()(const std::vector<std::string>& v) const { return "[" + joined(v) + "]"; }
     std::string operator()(const std::vector<TomlTable>& v) const {
       return fmt::format("a list of {} tables", v.size());
     }

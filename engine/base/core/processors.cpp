@@ -21,13 +21,6 @@ namespace {
 constexpr int kMostThreads = 4096;  // of run.threads too
 constexpr std::int64_t kWhole = 100;
 
-std::string_view trimmed(std::string_view text) {
-  constexpr std::string_view kBlanks = " \t";
-  const std::size_t first = text.find_first_not_of(kBlanks);
-  return first == std::string_view::npos ? ""
-                                         : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 /// The whole numbers of a list "8,2"; empty when something else is in it.
 std::vector<int> numbers_of(const std::string& list) {
   std::vector<int> out;

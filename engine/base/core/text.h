@@ -1,6 +1,7 @@
 #pragma once
 // Small text helpers: numbers and times for people, names that were nearly right, unsafe characters.
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -38,9 +39,13 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 /// "1 rank", "2 ranks".
 std::string counted(std::int64_t count, std::string_view one);
 
+/// `text` without the blanks (also tabs and ends of lines) around it.
+std::string_view trimmed(std::string_view text);
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
+
 /// What stands between the separators: one more than there are of them.
 std::vector<std::string> split(std::string_view text, char separator);
-std::string join(const std::vector<std::string>& parts, std::string_view separator);
 
 /// "1, 2, 3": whole numbers, or strings, of any range. fmt's join is compiled anew in every unit that uses
 /// it.

@@ -40,7 +40,7 @@ std::string safetensors_start(std::span<const TensorToWrite> tensors,
   if (!metadata.empty()) {
     std::vector<std::string> pairs;
     for (const auto& [key, value] : metadata) pairs.push_back(quoted(key) + ":" + quoted(value));
-    entries.push_back("\"__metadata__\":{" + join(pairs, ",") + "}");
+    entries.push_back("\"__metadata__\":{" + joined(pairs, ",") + "}");
   }
   std::unordered_set<std::string> names;
   std::uint64_t offset = 0;
@@ -59,7 +59,7 @@ std::string safetensors_start(std::span<const TensorToWrite> tensors,
                                   offset + tensor.bytes.size()));
     offset += tensor.bytes.size();
   }
-  std::string json = "{" + join(entries, ",") + "}";
+  std::string json = "{" + joined(entries, ",") + "}";
   json.append((8 - json.size() % 8) % 8, ' ');
   const std::uint64_t length = json.size();
   std::string start(sizeof(length), '\0');

@@ -87,7 +87,7 @@ const DeviceRates& rates_of(const std::string& name) {
     names.push_back(rates.name);
   }
   throw Error("no rates are known for the device \"" + printable(name, 40) + "\"", "--device",
-              "devices: " + join(names, ", "));
+              "devices: " + joined(names));
 }
 
 double data_sheet_flops(const std::string& full_name, AmpMode precision) {

@@ -125,7 +125,7 @@ std::vector<Change> changes_between(const Config& from, const Config& to) {
 std::string change_text(const Config& from, const Config& to) {
   std::vector<std::string> typed;
   for (const Change& change : changes_between(from, to)) typed.push_back(change.typed);
-  return join(typed, " ");
+  return joined(typed, " ");
 }
 
 /// What `validate` asks first. Most candidates fail here, and an Error for each would take seconds.
@@ -190,7 +190,7 @@ std::vector<std::pair<std::string, std::uint64_t>> MemoryPlan::categories() cons
 std::string MemoryPlan::text() const {
   std::vector<std::string> parts;
   for (const auto& [name, bytes] : categories()) parts.push_back(name + " " + human_bytes(bytes));
-  return fmt::format("{}: {}", human_bytes(total()), join(parts, ", "));
+  return fmt::format("{}: {}", human_bytes(total()), joined(parts));
 }
 
 MemoryFacts memory_facts(const Config& config, bool on_cuda) {
@@ -295,7 +295,7 @@ void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFa
       ways.empty()
           ? "no mesh of up to 4096 ranks fits with the other settings as they are: a smaller model or "
             "batch, or more memory"
-          : "these fit: " + join(ways, "; or "));
+          : "these fit: " + joined(ways, "; or "));
 }
 
 }  // namespace isobar

@@ -57,7 +57,7 @@ Mesh::Mesh(const std::string& order, const MeshSizes& sizes, int world) : world_
   if (stride == world) return;
   std::vector<std::string> factors;
   for (const Axis& axis : axes_) factors.push_back(axis.name + " " + std::to_string(axis.size));
-  throw Error("the mesh " + join(factors, " x ") + " has " + std::to_string(stride) +
+  throw Error("the mesh " + joined(factors, " x ") + " has " + std::to_string(stride) +
                   " places, and there are " + std::to_string(world) + " ranks",
               where, "the sizes multiplied must give the number of ranks");
 }

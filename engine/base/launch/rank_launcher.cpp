@@ -357,10 +357,9 @@ std::string first_failure_text(const RanksEnded& ended) {
   for (const RankEnded& rank : ended.ranks) {
     if (rank.followed) followed.push_back(std::to_string(rank.rank));
   }
-  const std::string rest =
-      followed.empty()
-          ? ""
-          : fmt::format("; rank{} {} followed", followed.size() == 1 ? "" : "s", join(followed, ", "));
+  const std::string rest = followed.empty() ? ""
+                                            : fmt::format("; rank{} {} followed",
+                                                          followed.size() == 1 ? "" : "s", joined(followed));
   return fmt::format("rank {} failed first, {}: {}{}", first.rank, where, end_text(first), rest);
 }
 

@@ -113,7 +113,7 @@ std::string stage_shares(const std::vector<std::pair<std::string, double>>& stag
     rest_us -= time_us;
   }
   parts.push_back(fmt::format("rest {:.0f} %", 100 * std::max(0.0, rest_us) / step_us));
-  return join(parts, ", ");
+  return joined(parts);
 }
 
 namespace {
@@ -161,7 +161,7 @@ std::vector<std::string> watched_lines(const WatchedSummary& watched) {
     if (time_us >= 0.005 * all_us && time_us > 0)
       parts.push_back(fmt::format("{} {:.0f} %", name == "gemm" ? "GEMM" : name, 100 * time_us / all_us));
   }
-  if (!parts.empty()) out.push_back("               of their time " + join(parts, ", "));
+  if (!parts.empty()) out.push_back("               of their time " + joined(parts));
   if (!watched.attention.empty()) out.push_back("  attention    " + attention_text(watched.attention));
   return out;
 }
@@ -192,8 +192,8 @@ std::string attention_text(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (name.find("attention") != std::string::npos) fused.push_back(name);
   }
-  if (!fused.empty()) return join(fused, ", ");
-  return names.empty() ? "" : "plain operators (" + join(names, ", ") + ")";
+  if (!fused.empty()) return joined(fused);
+  return names.empty() ? "" : "plain operators (" + joined(names) + ")";
 }
 
 namespace {

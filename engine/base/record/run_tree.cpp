@@ -152,7 +152,7 @@ fs::path find_run(const std::string& name, const fs::path& runs) {
                              : fmt::format("{} runs end in \"{}\"", ending.size(), printable(name)),
               runs.string(),
               all.empty()        ? "no run is here yet: ./isobar run 01_baseline"
-              : !ending.empty()  ? "name one: " + join(ends, ", ")
+              : !ending.empty()  ? "name one: " + joined(ends)
               : !nearest.empty() ? "did you mean " + printable(nearest) + "?"
                                  : "./isobar runs lists them; \"last\" is the newest");
 }

@@ -23,7 +23,7 @@ std::string environment_toml(const std::vector<std::pair<std::string, std::strin
   out << "threads = " << threads << "\n"
       << "compiler = " << toml_string(__VERSION__) << "\n"
       << "commit = " << toml_string(project_commit()) << "\n"
-      << "command = " << toml_string(join(typed, " ")) << "\n";
+      << "command = " << toml_string(joined(typed, " ")) << "\n";
   return out.str();
 }
 

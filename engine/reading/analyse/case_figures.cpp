@@ -54,7 +54,7 @@ std::string labels_text(const std::vector<std::size_t>& cases) {
     out.push_back(case_label(cases[i]) + (is_range ? " to " + case_label(cases[end - 1]) : ""));
     i = is_range ? end : i + 1;
   }
-  return join(out, ", ");
+  return joined(out);
 }
 
 /// One line for all cases that are noisy by themselves.

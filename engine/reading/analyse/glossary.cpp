@@ -12,16 +12,10 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = 1 << 20;
 
-std::string trimmed(std::string_view text) {
-  constexpr std::string_view kBlank = " \t\r";
-  const std::size_t begin = std::min(text.find_first_not_of(kBlank), text.size());
-  return std::string(text.substr(begin, text.find_last_not_of(kBlank) + 1 - begin));
-}
-
 std::vector<std::string> names_in(std::string_view list) {
   std::vector<std::string> out;
   for (const std::string& one : split(list, ',')) {
-    if (std::string name = trimmed(one); !name.empty()) out.push_back(std::move(name));
+    if (const std::string_view name = trimmed(one); !name.empty()) out.emplace_back(name);
   }
   return out;
 }
@@ -34,7 +28,7 @@ std::string plain(std::string_view name) {
     if (!is_blank) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     if (is_blank && !out.empty() && out.back() != ' ') out += ' ';
   }
-  return trimmed(out);
+  return std::string(trimmed(out));
 }
 
 }  // namespace
@@ -43,7 +37,7 @@ Glossary parse_glossary(std::string_view text, const std::string& where) {
   constexpr std::string_view kHead = "## ", kAlso = "also:", kSee = "see:";
   Glossary out;
   for (const std::string& whole : split(text, '\n')) {
-    const std::string line = trimmed(whole);
+    const std::string_view line = trimmed(whole);
     if (line.starts_with(kHead)) {
       out.emplace_back().name = trimmed(line.substr(kHead.size()));
     } else if (out.empty() || line.empty()) {
@@ -53,7 +47,7 @@ Glossary parse_glossary(std::string_view text, const std::string& where) {
     } else if (line.starts_with(kSee)) {
       out.back().see = names_in(line.substr(kSee.size()));
     } else {
-      out.back().text += (out.back().text.empty() ? "" : " ") + line;
+      out.back().text.append(out.back().text.empty() ? "" : " ").append(line);
     }
   }
   if (out.empty()) throw Error("the glossary has no terms", where, "each is a section that begins with ## ");

@@ -43,8 +43,7 @@ std::string settings_text(const Rung& rung, const Rung& baseline) {
     }
   }
   if (out.empty()) return "all settings that matter are the same, so its arithmetic is not";
-  return "settings that differ: " + join(out, ", ") +
-         (left_out > 0 ? fmt::format(" and {} more", left_out) : "");
+  return "settings that differ: " + joined(out) + (left_out > 0 ? fmt::format(" and {} more", left_out) : "");
 }
 
 void judge_parity(const Rung& rung, const Rung& baseline, const RungVerdict& first, RungVerdict& out) {

@@ -26,7 +26,7 @@ constexpr std::uint64_t kMostTableBytes = 1 << 20;
 std::size_t NumberTable::column(const std::string& name) const {
   const auto found = std::find(columns.begin(), columns.end(), name);
   if (found == columns.end())
-    throw Error("the table has no column " + printable(name, 40), "", "columns: " + join(columns, ", "));
+    throw Error("the table has no column " + printable(name, 40), "", "columns: " + joined(columns));
   return static_cast<std::size_t>(found - columns.begin());
 }
 

@@ -134,7 +134,7 @@ std::string comm_sentence(const RanksView& view) {
     if (comm.last_bucket >= 0)
       of.push_back(fmt::format("{:.0f} % of it the last bucket", 100 * comm.last_bucket));
     parts.push_back(fmt::format("exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
-                                of.empty() ? "" : " (" + join(of, ", ") + ")"));
+                                of.empty() ? "" : " (" + joined(of) + ")"));
   }
   if (comm.comm_total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.comm_total_us * 1e-3));
   if (comm.overlap >= 0) {
@@ -144,7 +144,7 @@ std::string comm_sentence(const RanksView& view) {
                                     ? ""
                                     : fmt::format(" in the traced steps {} to {}", first, last)));
   }
-  std::string out = join(parts, ", ");
+  std::string out = joined(parts);
   if (comm.comm_calls >= 0) {
     out += fmt::format("; {:.6g} {}", comm.comm_calls, comm.comm_calls == 1 ? "call" : "calls");
     if (comm.wire_bytes >= 0)

@@ -204,7 +204,7 @@ bool RunStore::read_foreign(Run& run) {
     run.foreign_series.take_scalar(scalar.tag, static_cast<double>(scalar.step), scalar.wall_time_s,
                                    scalar.value, scalar.session);
   });
-  const std::string problem = printable(join(run.events.problems(), "; "), 400);
+  const std::string problem = printable(joined(run.events.problems(), "; "), 400);
   any = any || problem != run.problem;
   run.problem = problem;
   run.entry.view.left_out = run.events.left_out();

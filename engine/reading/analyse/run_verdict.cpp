@@ -189,7 +189,7 @@ std::string next_of(const RunCase& run, const RunVerdict& out, const RunFacts& f
     if (view.summary.world > 1) out_words.push_back(fmt::format("--ranks {}", view.summary.world));
     if (view.throttle_mb_per_s > 0 && varied != "data.throttle_mb_per_s")
       out_words.push_back(fmt::format("--set data.throttle_mb_per_s={}", view.throttle_mb_per_s));
-    return join(out_words, " ");
+    return joined(out_words, " ");
   };
   return next_command(out.verdict, {.verb = "run",
                                     .lesson = view.lesson,

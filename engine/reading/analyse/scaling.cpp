@@ -149,7 +149,7 @@ void add_missing(Scaling& out) {
     if (found == reasons.end()) found = reasons.insert(found, {reason, {}});
     found->second.push_back(place_text(point));
   }
-  for (const auto& [reason, places] : reasons) out.notes.push_back(join(places, "; ") + ": " + reason);
+  for (const auto& [reason, places] : reasons) out.notes.push_back(joined(places, "; ") + ": " + reason);
 }
 
 }  // namespace

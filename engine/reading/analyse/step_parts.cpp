@@ -92,7 +92,7 @@ std::string TimeParts::text(std::size_t most) const {
     if (out.size() < most && shares[i] >= 0.005)
       out.push_back(fmt::format("{} {:.0f} %", kPartNames[i], 100 * shares[i]));
   }
-  return join(out, ", ");
+  return joined(out);
 }
 
 }  // namespace isobar

@@ -115,9 +115,7 @@ std::optional<std::string> typed_line(const std::string& prompt) {
     std::fputs("\n", stdout);
     return std::nullopt;
   }
-  const std::size_t begin = line.find_first_not_of(" \t\r");
-  if (begin == std::string::npos) return "";
-  return line.substr(begin, line.find_last_not_of(" \t\r") - begin + 1);
+  return std::string(trimmed(line));
 }
 
 Answer answer_with(const Question& question, const std::vector<std::string>& runs, const Learner& learner) {

@@ -17,8 +17,8 @@ Report term_report(const Term& term, std::size_t columns) {
   out.json = {{"term", term.name}, {"text", term.text}, {"also", term.also}, {"see", term.see}};
   out.line(term.name);
   std::vector<std::string> parts = {term.text};
-  if (!term.also.empty()) parts.push_back("also: " + join(term.also, ", "));
-  if (!term.see.empty()) parts.push_back("see: " + join(term.see, ", "));
+  if (!term.also.empty()) parts.push_back("also: " + joined(term.also));
+  if (!term.see.empty()) parts.push_back("see: " + joined(term.see));
   for (const std::string& part : parts) {
     for (const std::string& line : wrapped(part, columns - 2)) out.line("  " + line);
   }
@@ -60,7 +60,7 @@ int explain_command(const Words& words) {
   const Glossary glossary = read_glossary(project_home());
   const std::size_t columns = std::clamp<std::size_t>(terminal_columns(), 40, 100);
   const Report report = asked.empty() ? list_report(glossary, columns)
-                                      : term_report(find_term(glossary, join(asked, " ")), columns);
+                                      : term_report(find_term(glossary, joined(asked, " ")), columns);
   report.print(json);
   return 0;
 }

@@ -17,7 +17,7 @@ void JobOptions::add(OptionParser& app, const std::filesystem::path& home,
                      const std::vector<std::string>& leave_out) {
   app.group(kGroup);
   app.add("--cluster", cluster_,
-          "what is known of the machine: " + join(profile_names(home), ", ") +
+          "what is known of the machine: " + joined(profile_names(home)) +
               ", or a file like submit/profiles/template.toml");
   options_ = {"--cluster", "--module", "--volume", "--env"};
   for (const JobField& field : job_fields()) {

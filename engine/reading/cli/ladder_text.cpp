@@ -79,7 +79,7 @@ std::string peak_sentence(const LadderResult& result) {
                                      [&](const std::string& part) { return part.rfind(type + " ", 0) == 0; });
     if (is_new) parts.push_back(one);
   }
-  return parts.empty() ? "" : "MFU is of " + join(parts, ", ") + ".";
+  return parts.empty() ? "" : "MFU is of " + joined(parts) + ".";
 }
 
 /// Of the lessons that have some; the JSON form says each for itself.

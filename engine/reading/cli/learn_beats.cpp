@@ -103,7 +103,7 @@ std::string guesses_text(const Walk& walk) {
     parts.push_back(counted(static_cast<std::int64_t>(stored), "prediction") + " not revealed yet");
   if (const std::string sentence = calibration_sentence(calibrate(progress)); !sentence.empty())
     parts.push_back(sentence);
-  return join(parts, "; ");
+  return joined(parts, "; ");
 }
 
 /// What a beat leaves: one thing to notice, one to try, and how the guesses did.

@@ -30,7 +30,7 @@ std::string beats_text(const LessonProgress& stands) {
     const std::string count = beat.of > 0 && !beat.done ? fmt::format(" {}/{}", beat.so_far, beat.of) : "";
     parts.push_back(fmt::format("[{}] {}{}", beat.is_done() ? "x" : " ", beat_name(beat.beat), count));
   }
-  return join(parts, "  ");
+  return joined(parts, "  ");
 }
 
 Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double takes_s) {

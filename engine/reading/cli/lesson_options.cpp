@@ -21,7 +21,7 @@ void add_lesson(OptionParser& app, std::string& lesson, Settings& settings) {
 
 LessonInfo named_lesson(const std::string& name, const std::string& usage) {
   if (!name.empty()) return find_lesson(project_home(), name);
-  throw Error("which lesson?", usage, "lessons: " + join(lesson_names(project_home()), ", "));
+  throw Error("which lesson?", usage, "lessons: " + joined(lesson_names(project_home())));
 }
 
 std::vector<std::string> words_of(const Settings& settings) {

@@ -18,11 +18,6 @@
 namespace isobar {
 namespace {
 
-std::string trimmed(const std::string& text) {
-  const std::size_t begin = text.find_first_not_of(' ');
-  return begin == std::string::npos ? "" : text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
-
 /// Pieces between commas that stand in no bracket and no quotes.
 std::vector<std::string> split_values(const std::string& text, const std::string& origin) {
   std::vector<std::string> out(1);
@@ -66,7 +61,9 @@ bool takes(const std::string& lesson, const std::string& preset, const std::stri
 
 }  // namespace
 
-std::string key_of(const std::string& setting) { return trimmed(setting.substr(0, setting.find('='))); }
+std::string key_of(const std::string& setting) {
+  return std::string(trimmed(std::string_view(setting).substr(0, setting.find('='))));
+}
 
 void check_free(const std::string& setting, const std::string& command, bool whole) {
   const std::string key = key_of(setting);
@@ -158,7 +155,7 @@ std::string MeasureArguments::settings_text(const std::string& other, const std:
   });
   std::vector<std::string> words = words_of(fitting);
   for (std::string& word : words) word = shell_quoted(word);
-  return join(words, " ");
+  return joined(words, " ");
 }
 
 std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section) {
@@ -175,7 +172,7 @@ std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string&
   throw Error(
       "lesson " + lesson.name + " has no section of switches \"" + printable(section, 40) + "\"",
       printable(section, 100),
-      did_you_mean(section, sections, "sections with switches: " + join(sections, ", ") + "; or key=a,b"));
+      did_you_mean(section, sections, "sections with switches: " + joined(sections) + "; or key=a,b"));
 }
 
 SweepAxis parse_axis(const std::string& text) {
@@ -183,9 +180,9 @@ SweepAxis parse_axis(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw Error("a key with its values is wanted", origin, "for example  data.workers=0,1,2,4");
-  SweepAxis axis{trimmed(text.substr(0, equals)), {}};
+  SweepAxis axis{std::string(trimmed(std::string_view(text).substr(0, equals))), {}};
   for (const std::string& piece : split_values(text.substr(equals + 1), origin)) {
-    const std::string value = trimmed(piece);
+    const std::string value(trimmed(piece));
     if (value.empty()) throw Error("a value is missing", origin, "for example  " + axis.key + "=1,2");
     if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
       throw Error("the value " + printable(value, 40) + " is there twice", origin,

@@ -137,7 +137,7 @@ void print_one_off(const MeasuredRuns& runs, const MeasureArguments& arguments) 
   out.table(rows);
   std::vector<std::string> base;
   for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
-  out.line("  base: " + printable(join(base, " "), 400));
+  out.line("  base: " + printable(joined(base, " "), 400));
   out.line(
       "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart; about: few repeats, far "
       "apart; in "

@@ -15,12 +15,6 @@ constexpr const char* kFence = "```";
 
 bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  return begin == std::string_view::npos ? ""
-                                         : text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
 std::size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
 /// Letters before the text of an item, "- " or "12. ", 0 = it is none.

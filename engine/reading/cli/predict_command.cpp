@@ -42,9 +42,8 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
       "or on a device that need not be here",
       kPredict);
   add_lesson(app, out.lesson, out.settings);
-  app.add(
-      "--device", out.device,
-      "one of " + join(devices, ", ") + "; default here, or " + kUsualDevice + " where a lesson needs a GPU");
+  app.add("--device", out.device,
+          "one of " + joined(devices) + "; default here, or " + kUsualDevice + " where a lesson needs a GPU");
   const auto ranks =
       app.add("--ranks", out.ranks, "so many processes that train together, as of ./isobar run").at_least(1);
   app.flag("--measure", out.measure, "measure the rates of this machine again, in about half a minute");

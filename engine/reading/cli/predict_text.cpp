@@ -39,7 +39,7 @@ std::string pieces_text(const StepForm& form) {
   add(form.fused_qkv, "qkv");
   add(form.fused_head_loss, "head_loss");
   add(form.fused_grad_norm, "grad_norm");
-  return names.empty() ? "nothing fused" : "fused " + join(names, ", ");
+  return names.empty() ? "nothing fused" : "fused " + joined(names);
 }
 
 std::string graph_text(const StepForm& form) {
@@ -100,7 +100,7 @@ std::string classes_text(const StepTime& time) {
     if (part.always)
       parts.push_back(fmt::format("{} {:.0f} %", part.name, 100 * part.time_us / time.device_us()));
   }
-  return join(parts, ", ");
+  return joined(parts);
 }
 
 /// What the step needs beside time.

@@ -105,7 +105,7 @@ Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, 
   Prediction out;
   out.lesson = lesson.name;
   out.preset = loaded.preset;
-  out.point = join(settings.sets, " ");
+  out.point = joined(settings.sets, " ");
   out.command = command;
   out.config = loaded.config;
   out.form = step_form(lesson, loaded.config, on_cuda);

@@ -176,7 +176,7 @@ std::string score_sentence(const Calibration& calibration) {
 void add_scores(Report& out, const Calibration& calibration) {
   std::vector<std::string> parts = {score_sentence(calibration), calibration_sentence(calibration)};
   std::erase(parts, "");
-  if (!parts.empty()) out.wrapped("", join(parts, "; ") + ".", text_columns());
+  if (!parts.empty()) out.wrapped("", joined(parts, "; ") + ".", text_columns());
 }
 
 }  // namespace isobar

@@ -61,7 +61,7 @@ int run_command(const Words& words, ShowInstead show_instead, const std::string&
   const fs::path home = project_home();
   const bool asks_help = !words.empty() && (words.front() == "--help" || words.front() == "-h");
   if (!asks_help && (words.empty() || words.front().rfind('-', 0) == 0)) {
-    throw Error("which lesson?", "./isobar run LESSON", "lessons: " + join(lesson_names(home), ", "));
+    throw Error("which lesson?", "./isobar run LESSON", "lessons: " + joined(lesson_names(home)));
   }
   LessonInfo lesson;
   if (asks_help) {

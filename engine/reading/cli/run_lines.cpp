@@ -48,7 +48,7 @@ constexpr double kSilent_s = 10;  // a step may take that long; more may be a fi
 std::string memory_text(const RunView& view) {
   std::vector<std::string> parts;
   for (const auto& [category, bytes] : view.memory) parts.push_back(category + " " + human_bytes(bytes));
-  return join(parts, ", ");
+  return joined(parts);
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ void add_prediction(const RunReader& reader, Report& out) {
   out.json["predicted"]["step_us"] = predicted->step_us();
   out.labelled(fmt::format("  by formula   {} ms a step, and {} were measured; measured (predicted) ms: {}",
                            milliseconds(predicted->step_us()), milliseconds(view.summary.step_us),
-                           join(parts, ", ")));
+                           joined(parts)));
 }
 
 }  // namespace

@@ -287,7 +287,7 @@ std::string foreign_text(const std::vector<fs::path>& foreign) {
   for (std::size_t i = 0; i < std::min(kMostForeign, foreign.size()); ++i)
     named.push_back(printable(foreign[i].string(), 80));
   const std::size_t more = foreign.size() - named.size();
-  return join(named, ", ") + (more > 0 ? fmt::format(" and {} more", more) : "");
+  return joined(named) + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
 
 /// Takes what a run wrote; what its user put beside it stays.

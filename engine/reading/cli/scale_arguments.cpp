@@ -74,11 +74,11 @@ std::vector<ScalingLine> lines_of(const std::string& text) {
   std::vector<std::string> names;
   for (const ScalingLine line : kScalingLines) names.emplace_back(line_name(line));
   std::vector<ScalingLine> out;
-  for (const std::string& piece : pieces_of(text, "--lines", "lines: " + join(names, ", "))) {
+  for (const std::string& piece : pieces_of(text, "--lines", "lines: " + joined(names))) {
     const auto found = std::find(names.begin(), names.end(), piece);
     if (found == names.end()) {
       throw Error("there is no line \"" + printable(piece, 40) + "\"", "--lines " + printable(text, 80),
-                  did_you_mean(piece, names, "lines: " + join(names, ", ")));
+                  did_you_mean(piece, names, "lines: " + joined(names)));
     }
     out.push_back(kScalingLines[static_cast<std::size_t>(found - names.begin())]);
   }
@@ -210,7 +210,7 @@ void check_divides(const ScaleArguments& arguments, const Config& config) {
   const std::string hint =
       together > kMostSuggested ? "" : fmt::format("--set train.global_batch={} fits all of them; ", fitting);
   throw Error(fmt::format("a batch of {} samples cannot be divided over {} ranks{}", train.global_batch,
-                          join(bad, " or "),
+                          joined(bad, " or "),
                           train.accumulate > 1 ? fmt::format(" x {} backward passes", train.accumulate) : ""),
               "--strong --ranks",
               hint + fmt::format("--weak gives each rank {} samples", train.global_batch));
@@ -244,7 +244,7 @@ ScalePlan plan_of(const ScaleArguments& arguments) {
       if (honours(read_lesson(project_home(), name), "run.ranks")) able.push_back(name);
     }
     throw Error("lesson " + lesson.name + " trains on one rank only", "./isobar scale " + lesson.name,
-                "lessons that train on several: " + join(able, ", "));
+                "lessons that train on several: " + joined(able));
   }
   const Config base = base_config(arguments);
   const TrainConfig& train = base.train;

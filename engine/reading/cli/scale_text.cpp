@@ -98,7 +98,7 @@ std::string machine_of(const ScaleResult& result) {
 std::string ranks_list(const std::vector<std::int64_t>& ranks) {
   std::vector<std::string> words;
   for (const std::int64_t count : ranks) words.push_back(std::to_string(count));
-  return join(words, ", ");
+  return joined(words);
 }
 
 std::string law_sentence(const ScaleResult& result) {

@@ -30,12 +30,6 @@ constexpr const char* kSpeedRule = "speed_direction";
 
 constexpr std::size_t kMostTyped = 4096;
 
-std::string trimmed_answer(const std::string& text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
-}
-
 std::string lower_case(std::string text) {
   for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   return text;
@@ -47,7 +41,7 @@ std::string wanted(const Question& question) {
   switch (question.kind) {
     case AnswerKind::choice:
       for (const QuestionChoice& choice : question.choices) keys.push_back(choice.key);
-      return "one of: " + join(keys, ", ") + ", or its letter";
+      return "one of: " + joined(keys) + ", or its letter";
     case AnswerKind::direction:
       return "up, same or down";
     case AnswerKind::number:
@@ -142,7 +136,7 @@ Answer parse_line(const Question& question, const std::string& typed, std::int64
     }
     digits = typed.substr(colon + 1);
   } else if (lower_case(typed).starts_with("line")) {
-    digits = trimmed_answer(typed.substr(4));
+    digits = trimmed(std::string_view(typed).substr(4));
   }
   const std::optional<std::int64_t> line = number_of<std::int64_t>(digits);
   if (!line)
@@ -161,7 +155,7 @@ Answer of_runs(const Question& question, std::vector<std::string> runs) {
     throw Error(counted(static_cast<std::int64_t>(runs.size()), "run") + " were named", question.id,
                 fmt::format("name one to {} runs", kMostRunRepeats));
   }
-  Answer out = of_text(question, join(runs, " "));
+  Answer out = of_text(question, joined(runs, " "));
   out.runs = std::move(runs);
   return out;
 }
@@ -179,7 +173,7 @@ Answer parse_made(const Question& question, const std::string& typed) {
 }  // namespace
 
 Answer parse_answer(const Question& question, const std::string& typed, std::int64_t page_lines) {
-  const std::string text = trimmed_answer(typed);
+  const std::string text(trimmed(typed));
   if (text.empty()) throw Error("no answer was given", question.id, wanted(question));
   if (text.size() > kMostTyped)
     throw Error(fmt::format("the answer is {} bytes long", text.size()), question.id, wanted(question));

@@ -93,7 +93,7 @@ std::string truth_words(const Question& question, const Truth& truth) {
       words.push_back(text);
     }
   }
-  if (!words.empty()) return join(words, " or ");
+  if (!words.empty()) return joined(words, " or ");
   if (question.kind != AnswerKind::number) return truth.text;
   const bool is_interval = std::isfinite(truth.low) && std::isfinite(truth.high) && truth.low < truth.high;
   const std::string number = with_unit(std::isfinite(truth.number) ? truth.number : truth.low, question.unit);
@@ -108,7 +108,7 @@ std::string why_not_offered(const Question& question, const Truth& truth) {
                                                                   return question.choice(key) != nullptr;
                                                                 });
   if (question.kind != AnswerKind::choice || is_offered) return "";
-  return "what was measured (`" + join(truth.accepted, "`, `") + "`) is not among the choices";
+  return "what was measured (`" + joined(truth.accepted, "`, `") + "`) is not among the choices";
 }
 
 /// The right number that lies nearest.
@@ -190,7 +190,7 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
       std::vector<std::string> known;
       for (const auto& [key, value] : figures) known.push_back(key);
       throw Error("there is no figure for {" + printable(name, 60) + "}", origin,
-                  did_you_mean(name, known, "figures: " + join(known, ", ")));
+                  did_you_mean(name, known, "figures: " + joined(known)));
     }
     out += figure->second;
     at = close + 1;

@@ -56,7 +56,7 @@ std::string command_of(const NeededRun& wanted) {
     words.insert(words.end(), {"--run-dir", "runs/" + name});
   }
   for (std::string& word : words) word = shell_quoted(word);
-  return join(words, " ");
+  return joined(words, " ");
 }
 
 LoadedConfig config_of(const NeededRun& wanted, const LessonInfo& lesson, const fs::path& home) {

@@ -62,7 +62,7 @@ std::string one_of(const TomlEntry& entry, const std::vector<std::string>& names
   std::string text = text_in(entry);
   if (std::find(names.begin(), names.end(), text) != names.end()) return text;
   throw Error(printable(entry.key, 80) + " cannot be \"" + printable(text, 80) + "\"", entry.origin,
-              did_you_mean(text, names, "it is one of: " + join(names, ", ")));
+              did_you_mean(text, names, "it is one of: " + joined(names)));
 }
 
 std::vector<std::string> settings_in(const TomlEntry& entry) {
@@ -105,7 +105,7 @@ void take_all(const std::vector<TomlEntry>& entries, const std::array<TableKey<T
       continue;
     }
     throw Error(what + " has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-                did_you_mean(entry.key, known, "known: " + join(known, ", ")));
+                did_you_mean(entry.key, known, "known: " + joined(known)));
   }
 }
 
@@ -261,8 +261,7 @@ Question question_of(const TomlTable& table, const std::string& lesson, const Ru
     return std::any_of(table.entries.begin(), table.entries.end(), [&](Entry one) { return one.key == key; });
   };
   if (!has("kind")) {
-    throw Error("a question has no kind", table.origin,
-                "kinds: " + join({std::begin(kAnswerKinds), std::end(kAnswerKinds)}, ", "));
+    throw Error("a question has no kind", table.origin, "kinds: " + joined(kAnswerKinds));
   }
   if (has("exact") && has("tolerance"))
     throw Error("a question is exact or has a tolerance", table.origin,

@@ -50,7 +50,7 @@ std::string progress_csv(const CourseProgress& progress) {
     const StoredReveal* const found = progress.reveal_of(i);
     const StoredReveal& reveal = found == nullptr ? none : *found;
     out += csv_line({answer.time, answer.id, answer.lesson, answer.kind, answer.text, answer.unit,
-                     reveal.outcome, reveal.truth, reveal.source, join(reveal.runs, " ")});
+                     reveal.outcome, reveal.truth, reveal.source, joined(reveal.runs, " ")});
   }
   return out;
 }

@@ -74,7 +74,7 @@ Question find_question(const fs::path& home, const std::string& id) {
   if (like.size() == 1) return find_question(home, like[0]);
   if (!like.empty()) {
     throw Error("\"" + printable(id, 80) + "\" matches several questions", (home / "lessons").string(),
-                "name one of them: " + join(like, ", "));
+                "name one of them: " + joined(like));
   }
   for (const auto& [lesson, problem] : all.problems) {
     const bool is_of_it = id.starts_with(lesson.substr(0, lesson.find('_')) + ".");

@@ -63,7 +63,7 @@ void check_fields(const Question& question) {
 void check_kind(const Question& question) {
   const bool is_number = question.kind == AnswerKind::number;
   if (is_number && question.unit.empty())
-    wrong(question, "a number needs a unit", "units: " + join(asked_units(), ", "));
+    wrong(question, "a number needs a unit", "units: " + joined(asked_units()));
   const bool has_number_keys = !question.unit.empty() || question.tolerance || question.tolerance_abs != 0;
   if (!is_number && has_number_keys) {
     wrong(question, fmt::format("a {} has no unit and no tolerance", kind_name(question.kind)),
@@ -110,7 +110,7 @@ void check_misconception(const Question& question, const Misconception& one) {
   if (fits || holds(known, one.answer)) return;
   if (known.empty()) wrong(question, "a make question has no wrong answers", "leave `wrong` out");
   wrong(question, "\"" + printable(one.answer, 80) + "\" is not a possible answer",
-        did_you_mean(one.answer, known, "answers: " + join(known, ", ")));
+        did_you_mean(one.answer, known, "answers: " + joined(known)));
 }
 
 std::vector<std::string> names_in(std::span<const char* const> needs, std::span<const char* const> may) {
@@ -124,7 +124,7 @@ const Rule& rule_of(const Question& question) {
   std::vector<std::string> names;
   for (const Rule& rule : all_rules()) names.emplace_back(rule.name);
   wrong(question, "there is no rule \"" + printable(question.rule, 80) + "\"",
-        did_you_mean(question.rule, names, "rules: " + join(names, ", ")));
+        did_you_mean(question.rule, names, "rules: " + joined(names)));
 }
 
 void check_rule(const Question& question, const Rule& rule) {
@@ -133,13 +133,13 @@ void check_rule(const Question& question, const Rule& rule) {
     std::vector<std::string> kinds;
     for (const AnswerKind kind : rule.kinds) kinds.emplace_back(kind_name(kind));
     wrong(question, fmt::format("{} cannot grade a {}", name, kind_name(question.kind)),
-          "it grades: " + join(kinds, ", "));
+          "it grades: " + joined(kinds));
   }
   const std::vector<std::string> known = names_in(rule.needs, rule.may);
   for (const auto& [argument, values] : question.with) {
     if (!holds(known, argument)) {
       wrong(question, name + " has no argument \"" + printable(argument, 80) + "\"",
-            did_you_mean(argument, known, known.empty() ? "it has none" : "it has: " + join(known, ", ")));
+            did_you_mean(argument, known, known.empty() ? "it has none" : "it has: " + joined(known)));
     }
   }
   for (const char* const argument : rule.needs) {
@@ -162,9 +162,8 @@ void check_runs(const Question& question, const Rule& rule) {
       used.insert(name);
       if (name == kBestRun) takes_all = true;
       if (name == kBestRun || holds(runs, name)) continue;
-      wrong(
-          question, fmt::format("{} = \"{}\" is none of its runs", argument, printable(name, 80)),
-          did_you_mean(name, runs, runs.empty() ? "[[question.run]] adds one" : "runs: " + join(runs, ", ")));
+      wrong(question, fmt::format("{} = \"{}\" is none of its runs", argument, printable(name, 80)),
+            did_you_mean(name, runs, runs.empty() ? "[[question.run]] adds one" : "runs: " + joined(runs)));
     }
   }
   for (const std::string& name : runs) {

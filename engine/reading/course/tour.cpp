@@ -91,7 +91,7 @@ TourStop find_stop(const fs::path& home, const std::string& lesson, const std::s
   }
   throw Error("the tour of " + lesson + " has no stop \"" + printable(name, 80) + "\"",
               "lessons/" + lesson + "/tour.toml",
-              names.empty() ? "it has none" : did_you_mean(name, names, "it has: " + join(names, ", ")));
+              names.empty() ? "it has none" : did_you_mean(name, names, "it has: " + joined(names)));
 }
 
 std::vector<LineRange> find_lines(const std::string& text, const std::vector<std::string>& anchors,

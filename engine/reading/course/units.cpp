@@ -45,12 +45,6 @@ constexpr std::array kUnits = {
     Unit{"TFLOP", "an amount of arithmetic", 1e3, false, false, "tflop|TFLOPs"},
 };
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
-}
-
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /// "1,024,000.5" without its separators; a comma that separates no thousands is refused.
@@ -61,7 +55,7 @@ std::string without_separators(const std::string& number, const std::string& whe
   if (groups.size() > 1) separates = separates && groups[0].size() <= 3 && !groups[0].starts_with('0');
   for (std::size_t i = 0; groups.size() > 1 && i < groups.size(); ++i)
     separates = separates && (i == 0 ? !groups[0].empty() : groups[i].size() == 3);
-  if (separates) return join(groups, "") + number.substr(end);
+  if (separates) return joined(groups, "") + number.substr(end);
   throw Error("the comma in " + printable(number, 40) + " is not a thousands separator", where,
               "use a decimal point: 1.5; thousands may be written 1,024");
 }
@@ -142,7 +136,7 @@ const Unit& typed_unit(const Written& written, const Unit& asked, const std::str
     }
     const bool is_bits = written.unit.ends_with("b/s") || written.unit.ends_with("bit/s");
     throw Error("\"" + printable(written.unit, 40) + "\" is not a unit that fits here", where,
-                (is_bits ? "eight bits are a byte; " : "") + std::string("known here: ") + join(names, ", "));
+                (is_bits ? "eight bits are a byte; " : "") + std::string("known here: ") + joined(names));
   }
   if (std::string_view(typed->measures) != asked.measures) {
     throw Error(fmt::format("{} is a unit of {}; {} is asked for", typed->name,
@@ -204,7 +198,7 @@ std::string with_unit(double number, const std::string& unit) {
 
 double parse_quantity(const std::string& text, const std::string& unit, const std::string& where) {
   const Unit* const asked = unit_named(unit);
-  if (asked == nullptr) throw Error("no unit " + unit, where, "units: " + join(asked_units(), ", "));
+  if (asked == nullptr) throw Error("no unit " + unit, where, "units: " + joined(asked_units()));
   const Written written = written_in(trimmed(text), unit, where);
   const Unit& typed = typed_unit(written, *asked, where);
   double number = written.number * typed.scale / asked->scale;

@@ -31,7 +31,7 @@ std::string text_in(const TomlEntry& entry) {
 
 [[noreturn]] void refuse_key(const TomlEntry& entry, const std::vector<std::string>& known) {
   throw Error("an exercise has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              did_you_mean(entry.key, known, "known: " + join(known, ", ")));
+              did_you_mean(entry.key, known, "known: " + joined(known)));
 }
 
 ExerciseCheck check_of(const TomlTable& table) {
@@ -75,7 +75,7 @@ Exercise read_exercise(const fs::path& home, const std::string& lesson) {
     std::vector<std::string> others = lesson_names(home);
     std::erase_if(others, [&](const std::string& name) { return !has_exercise(home, name); });
     throw Error("lesson " + lesson + " has no exercise", "lessons/" + lesson,
-                "those with one: " + join(others, ", "));
+                "those with one: " + joined(others));
   }
   Exercise out;
   out.lesson = lesson;

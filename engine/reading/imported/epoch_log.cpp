@@ -17,12 +17,6 @@ constexpr std::uint64_t kMostLogBytes = 64U << 20;
 constexpr const char* kNoEnd = "it is the last and has no end, as of one that is still being written";
 constexpr std::size_t kMostEpochs = 100'000, kMostSettings = 500, kMostSettingBytes = 200;
 
-std::string_view stripped(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-}
-
 /// Takes `words` from the front of `text`; false where it begins otherwise.
 bool take(std::string_view& text, std::string_view words) {
   if (!text.starts_with(words)) return false;
@@ -34,7 +28,7 @@ bool take(std::string_view& text, std::string_view words) {
 std::optional<double> number_before(std::string_view& text, std::string_view end) {
   const std::size_t at = text.find(end);
   if (at == std::string_view::npos) return std::nullopt;
-  const std::optional<double> out = number_of<double>(stripped(text.substr(0, at)));
+  const std::optional<double> out = number_of<double>(trimmed(text.substr(0, at)));
   text.remove_prefix(at + end.size());
   return out;
 }
@@ -74,7 +68,7 @@ class LogBuilder {
     const bool is_dated = at == 23 && time_of(line).has_value();
     if (!is_dated) return;
     now_s_ = *time_of(line);
-    take_words(stripped(line.substr(at + kRoot.size())), line);
+    take_words(trimmed(line.substr(at + kRoot.size())), line);
   }
 
   EpochLog result() { return std::move(out_); }
@@ -183,7 +177,7 @@ EpochLog parse_epoch_log(std::string_view text, const std::string& name) {
     text.remove_prefix(end + 1);
   }
   EpochLog out = builder.result();
-  if (!stripped(text).empty()) out.left_out.add("line", kNoEnd);
+  if (!trimmed(text).empty()) out.left_out.add("line", kNoEnd);
   return out;
 }
 

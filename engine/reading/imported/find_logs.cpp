@@ -82,7 +82,7 @@ std::vector<FoundLog> find_logs(const fs::path& place, LeftOut* left_out) {
     if (taken.count(log.folder) == 0) out.push_back(std::move(log));
   }
   if (out.empty()) {
-    const std::string missed = join(end.left_out.sentences(), "; ");
+    const std::string missed = joined(end.left_out.sentences(), "; ");
     throw Error("no log of a known kind was found" + (missed.empty() ? "" : "; " + missed),
                 printable(place.string(), 4096),
                 "it looks for out.log or event files of the Python tutorial, or metrics.csv of Lightning");

@@ -91,7 +91,7 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
   for (const std::string& name : {wish.train_loss, wish.valid_loss}) {
     if (!name.empty() && !table.column(name))
       throw Error("there is no column \"" + printable(name, 60) + "\"", where,
-                  did_you_mean(name, table.columns, "it has " + join(table.columns, ", ").substr(0, 400)));
+                  did_you_mean(name, table.columns, "it has " + joined(table.columns).substr(0, 400)));
   }
   std::vector<Column> out;
   for (std::size_t i = 0; i < table.columns.size(); ++i) out.push_back(column_of(i, table.columns[i], wish));
@@ -109,7 +109,7 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
     return column.role == Role::train_loss || column.role == Role::valid_loss;
   });
   if (!any)
-    throw Error("no column is a loss by its name: " + printable(join(table.columns, ", "), 400), where,
+    throw Error("no column is a loss by its name: " + printable(joined(table.columns), 400), where,
                 "--train-loss NAME and --valid-loss NAME say which are");
   return out;
 }

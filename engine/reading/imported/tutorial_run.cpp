@@ -107,7 +107,7 @@ void count_unused(const Events& events, LeftOut& out) {
   const std::size_t more = names.size() - std::min(names.size(), kMostNamed);
   names.resize(names.size() - more);
   out.add("value",
-          "of tags that the tutorial does not write, or without its losses: " + join(names, ", ") +
+          "of tags that the tutorial does not write, or without its losses: " + joined(names) +
               (more > 0 ? fmt::format(" and {} more", more) : ""),
           others);
 }
@@ -321,7 +321,7 @@ ForeignRun read_tutorial_run(const fs::path& log_file, const std::vector<fs::pat
   out.left_out.add(log.left_out);
   out.left_out.add(events.left_out);
   count_unused(events, out.left_out);
-  const std::string missed = join(out.left_out.sentences(), "; ");
+  const std::string missed = joined(out.left_out.sentences(), "; ");
   if (out.steps.empty() && out.scores.empty())
     throw Error("the log holds no epoch of the tutorial" + (missed.empty() ? "" : "; " + missed), where,
                 log_file.empty() ? "its event files have the tags Loss/train and Loss/valid"

@@ -168,7 +168,7 @@ RunText run_text(const ForeignRun& run) {
   std::vector<std::string> files;
   for (const fs::path& file : run.files)
     files.push_back(text(fs::absolute(file).lexically_normal().string()));
-  out.sources = std::string(kSources) + join(files, ", ") + "]\n";
+  out.sources = std::string(kSources) + joined(files) + "]\n";
   return out;
 }
 

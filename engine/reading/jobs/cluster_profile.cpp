@@ -110,9 +110,8 @@ JobSettings read_profile(const fs::path& home, const std::string& name) {
   if (is_path) return parse_profile(read_text_file(name, kMostTomlBytes), name, /*may_have_code=*/true);
   const std::vector<std::string> names = profile_names(home);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
-    throw Error(
-        "no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
-        did_you_mean(name, names, "there are " + join(names, ", ") + "; or the path of a file of yours"));
+    throw Error("no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
+                did_you_mean(name, names, "there are " + joined(names) + "; or the path of a file of yours"));
   }
   const fs::path file = profile_folder(home) / (name + ".toml");
   return parse_profile(read_text_file(file, kMostTomlBytes), file.lexically_relative(home).string(), false);

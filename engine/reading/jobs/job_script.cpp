@@ -104,7 +104,7 @@ std::string values(const JobPlan& plan) {
   out.add("cpus", job.value("cpus_per_task"));
   out.add("restarts", job.value("restarts"));
   if (!job.code.empty()) out.text += "# Lines of " + job.code_from + ":\n";
-  return out.text + "site_lines=" + (job.code.empty() ? "" : shell_quoted(join(job.code, "\n"))) + "\n";
+  return out.text + "site_lines=" + (job.code.empty() ? "" : shell_quoted(joined(job.code, "\n"))) + "\n";
 }
 
 }  // namespace

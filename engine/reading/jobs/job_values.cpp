@@ -43,7 +43,7 @@ std::optional<std::int64_t> whole(std::string_view text, std::int64_t most) {
 std::string one_of(const std::string& text, const std::vector<std::string>& choices,
                    const ValuePlace& place) {
   if (std::find(choices.begin(), choices.end(), text) == choices.end())
-    refuse(text, place, "one of: " + join(choices, ", "));
+    refuse(text, place, "one of: " + joined(choices));
   return text;
 }
 

@@ -67,7 +67,7 @@ std::string dashes_text(const PlotSpec& spec) {
                                  [dash = dash](const PlotLine& line) { return line.dash == dash; });
     if (any) parts.emplace_back(words);
   }
-  return "Lines: " + join(parts, "; ") + ".";
+  return "Lines: " + joined(parts, "; ") + ".";
 }
 
 /// Where its last value is.

@@ -25,7 +25,7 @@ std::string title_of(const std::vector<RunCase>& cases) {
   }
   const bool more = lessons.size() > kMost;
   if (more) lessons.resize(kMost);
-  return "Isobar report" + (lessons.empty() ? "" : ": " + join(lessons, ", ")) + (more ? ", ..." : "");
+  return "Isobar report" + (lessons.empty() ? "" : ": " + joined(lessons)) + (more ? ", ..." : "");
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ std::string runs_part(const ReportCases& cases, const std::vector<RunComparison>
     std::vector<std::string> row = {
         case_label(i),
         run_name(one),
-        join({one.view().lesson, one.view().preset}, " "),
+        one.view().lesson + (one.view().preset.empty() ? "" : " " + one.view().preset),
         origin_text(one.view()),
         std::to_string(one.repeats.size()),
         human_count(summary.steps),

@@ -129,9 +129,9 @@ Error late_error(CommGroup& core, const Waited& waited, double waited_s) {
     }
   }
   std::string hint = "Arrived: " + rank_list(arrived) + ".";
-  if (!missing.empty()) hint += " Missing: " + join(missing, "; ") + ".";
+  if (!missing.empty()) hint += " Missing: " + joined(missing, "; ") + ".";
   if (!unknown.empty()) hint += " No word from: " + rank_list(unknown) + ".";
-  if (!stopped.empty()) hint += " Arrived and not going on: " + join(stopped, "; ") + ".";
+  if (!stopped.empty()) hint += " Arrived and not going on: " + joined(stopped, "; ") + ".";
   if (missing.empty() && unknown.empty() && stopped.empty())
     hint += " All are there: the network between them does not answer.";
   return {fmt::format("waited {:.3g} s for {}", waited_s, waited.text()), core.place(), hint, Exit::failed};

@@ -8,11 +8,7 @@
 
 namespace isobar {
 
-std::string rank_list(const std::vector<int>& ranks) {
-  std::vector<std::string> parts;
-  for (const int rank : ranks) parts.push_back(std::to_string(rank));
-  return join(parts, ", ");
-}
+std::string rank_list(const std::vector<int>& ranks) { return joined(ranks); }
 
 std::string ranks_text(const std::vector<int>& ranks) {
   return (ranks.size() > 1 ? "ranks " : "rank ") + rank_list(ranks);
@@ -35,7 +31,7 @@ std::vector<Side> sides_of(const std::vector<std::string>& texts, const std::vec
 std::string sides_text(const std::vector<Side>& sides) {
   std::vector<std::string> parts;
   for (const Side& side : sides) parts.push_back(ranks_text(side.ranks) + ": " + printable(side.text, 160));
-  return join(parts, "; ");
+  return joined(parts, "; ");
 }
 
 std::optional<LineDifference> first_difference(const std::vector<std::string>& texts,

@@ -6,15 +6,13 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "core/text.h"
+
 namespace isobar {
 namespace {
 
 bool contains(std::string_view name, std::string_view part) {
   return name.find(part) != std::string_view::npos;
-}
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
 }
 
 bool begins(std::string_view name, std::initializer_list<std::string_view> starts) {

@@ -36,7 +36,7 @@ std::string first_difference(const std::vector<std::string>& texts) {
   std::vector<std::string> parts;
   for (const Side& side : first->sides)
     parts.push_back(printable(name_and_value(side.text).second, 80) + " on " + ranks_text(side.ranks));
-  return printable(name_and_value(first->sides.front().text).first, 80) + " is " + join(parts, " and ");
+  return printable(name_and_value(first->sides.front().text).first, 80) + " is " + joined(parts, " and ");
 }
 
 void check_same_on_ranks(Comm& comm, std::string_view what, const std::string& lines) {

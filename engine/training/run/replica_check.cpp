@@ -52,7 +52,7 @@ std::string parameter_lines(const Parameters& parameters) {
   for (const Parameter& parameter : parameters.all()) {
     std::vector<std::string> sizes;
     for (const std::int64_t size : parameter.tensor.sizes()) sizes.push_back(std::to_string(size));
-    out += fmt::format("{} [{}]\n", parameter.name, join(sizes, ", "));
+    out += fmt::format("{} [{}]\n", parameter.name, joined(sizes));
   }
   return out;
 }

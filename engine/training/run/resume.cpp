@@ -25,7 +25,7 @@ Resume find_resume(const RunArguments& arguments, const std::string& lesson) {
   out.passed_over = std::move(search.passed_over);
   if (!search.newest) {
     throw Error("the run has no complete checkpoint to go on from" +
-                    (out.passed_over.empty() ? "" : " (" + join(out.passed_over, "; ") + ")"),
+                    (out.passed_over.empty() ? "" : " (" + joined(out.passed_over, "; ") + ")"),
                 out.folder.string(),
                 "start it anew; train.checkpoint_every=N saves one every N steps, and a request to stop "
                 "saves one too");

@@ -15,7 +15,7 @@ inline RanksEnded run(int ranks, const std::vector<std::string>& words) { return
 
 inline void passes(int ranks, const std::vector<std::string>& words) {
   const RanksEnded ended = run(ranks, words);
-  INFO(join(words, " ") << "\n" << said(ended));
+  INFO(joined(words, " ") << "\n" << said(ended));
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
 }

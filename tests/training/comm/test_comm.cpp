@@ -102,7 +102,7 @@ TEST_CASE("who does not come is named, with what it does") {
   const std::string place = words_of(c[2])[0], how = words_of(c[2])[1];
   const RanksEnded ended = run(std::stoi(c[0]), {"missing", c[1], how, place});
   const bool all = c[0] == "4";
-  INFO(join(c, " ") << "\n" << said(ended));
+  INFO(joined(c, " ") << "\n" << said(ended));
   CHECK_FALSE(ended.timed_out);
   CHECK(ended.ranks[0].code == 1);
   const std::string& text = errors_of(ended, 0);
@@ -128,7 +128,7 @@ TEST_CASE("a rank that is gone is named as the one that ended first") {
   const Picks c = GENERATE(from_range(
       pairs({{"2", "4"}, kBackends, {"payload", "control", "async"}, {"killed", "throws", "leaves"}})));
   const RanksEnded ended = run(std::stoi(c[0]), {"missing", c[1], c[3], c[2]});
-  INFO(join(c, " ") << "\n" << said(ended));
+  INFO(joined(c, " ") << "\n" << said(ended));
   CHECK_FALSE(ended.timed_out);
   if (c[3] != "leaves") CHECK(ended.first == 1);
   const std::string& text = errors_of(ended, 0);

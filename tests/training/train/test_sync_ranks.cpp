@@ -25,7 +25,7 @@ void passes(int ranks, const std::vector<std::string>& words) {
 
 TEST_CASE("2 and 4 ranks on the joint batch train as one process does, in one and two micro-batches") {
   for (const Picks& c : pairs({{"2", "4"}, kBackends, kSyncs, {"fused", "plain"}, {"1", "2"}})) {
-    INFO(join(c, " "));
+    INFO(joined(c, " "));
     passes(std::stoi(c[0]), {"steps", c[1], c[2], c[3], c[4]});
   }
 }

@@ -22,8 +22,8 @@ void passes(int ranks, const std::vector<std::string>& words) {
 /// combination of them with `meshes`.
 void passes_equal(const std::string& form, const Picks& some, const Picks& meshes) {
   for (const Picks& c : cases_of(some, products({meshes, {"ring", "gloo"}, {"fused", "plain"}}))) {
-    const Picks words = words_of(join(c, " "));
-    INFO(join(words, " "));
+    const Picks words = words_of(joined(c, " "));
+    INFO(joined(words, " "));
     passes(std::stoi(words[0]), {"equal", words[2], words[1], form, words[3]});
   }
 }

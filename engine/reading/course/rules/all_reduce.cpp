@@ -43,7 +43,7 @@ Truth chunk_owner_truth(const RuleInput& input) {
   if (out.accepted.empty())
     throw Cannot{fmt::format("after the reduce phase of `{}` rank {:g} has no whole sum", run.name, rank),
                  run.name};
-  out.figures = {{"chunk", join(out.accepted, ", ")}, {"steps", std::to_string(reducing)}};
+  out.figures = {{"chunk", joined(out.accepted)}, {"steps", std::to_string(reducing)}};
   out.text = fmt::format("after {} rank {:g} has the sum of all ranks in {}", counted(reducing, "step"), rank,
                          out.figures["chunk"]);
   out.source = source_of(run);

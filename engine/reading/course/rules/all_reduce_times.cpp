@@ -206,7 +206,7 @@ Truth quickest_truth(const RuleInput& input) {
   }
   out.figures["levels"] = std::to_string(tree_levels(static_cast<int>(ranks)));
   out.figures["messages"] = std::to_string(ring_messages(static_cast<int>(ranks)));
-  out.text = join(said, ", ");
+  out.text = joined(said);
   out.source = "by formula";
   return out;
 }

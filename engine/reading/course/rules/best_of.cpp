@@ -88,7 +88,7 @@ Truth best_of_truth(const RuleInput& input) {
                  {"rate", figure_text(best.values.median())},
                  {"worst", name_of(worst)},
                  {"worst_rate", figure_text(worst.values.median())},
-                 {"as_good", join(out.accepted, ", ")}};
+                 {"as_good", joined(out.accepted)}};
   const char* const unit = field == "samples_per_s" ? " samples/s" : "";
   out.text = fmt::format("{} with {}{}", out.figures["best"], out.figures["rate"], unit);
   if (out.accepted.size() > 1) out.text += "; the same, inside the spread: " + out.figures["as_good"];

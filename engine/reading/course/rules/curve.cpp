@@ -99,7 +99,7 @@ void check_curve(const Question& question) {
   for (const QuestionChoice& choice : question.choices) {
     if (curve_shape(choice.key) == nullptr)
       wrong_question(question, "no curve has the shape \"" + printable(choice.key, 60) + "\"",
-                     did_you_mean(choice.key, keys, "shapes: " + join(keys, ", ")));
+                     did_you_mean(choice.key, keys, "shapes: " + joined(keys)));
   }
 }
 

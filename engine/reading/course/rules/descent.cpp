@@ -82,7 +82,7 @@ Truth descent_best_truth(const RuleInput& input) {
   out.figures["best"] = best->run.name;
   out.text = (wants_most ? std::string("mean angle between two steps in degrees: ")
                          : fmt::format("{} until {:g} % above the least loss: ", what, within)) +
-             join(said, ", ");
+             joined(said);
   out.source = source_of(best->run);
   return out;
 }

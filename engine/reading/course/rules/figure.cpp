@@ -49,7 +49,7 @@ const RunFigure& figure_named(const Question& question) {
     names.emplace_back(one.name);
   }
   wrong_question(question, fmt::format("the rule {} knows no \"{}\"", question.rule, printable(name, 60)),
-                 did_you_mean(name, names, "one of: " + join(names, ", ")));
+                 did_you_mean(name, names, "one of: " + joined(names)));
 }
 
 Spread values_of(const RunFigure& figure, const NamedRun& run) {

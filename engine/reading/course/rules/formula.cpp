@@ -188,7 +188,7 @@ const Formula& formula_of(const Question& question) {
     names.emplace_back(one.name);
   }
   wrong_question(question, fmt::format("there is no formula \"{}\"", printable(name, 60)),
-                 did_you_mean(name, names, "one of: " + join(names, ", ")));
+                 did_you_mean(name, names, "one of: " + joined(names)));
 }
 
 constexpr std::string_view kMeshGroup = "mesh_group", kMemoryFits = "memory_fits";

@@ -28,7 +28,7 @@ std::string why_no_pair(const NamedRun& few, const NamedRun& many) {
   for (const KeyRow& row : key_rows({&few.run->config, &many.run->config})) {
     if (row.differs && !follows_ranks(row)) also.push_back(row.key);
   }
-  return also.empty() ? "" : "they differ in " + join(also, ", ") + " too";
+  return also.empty() ? "" : "they differ in " + joined(also) + " too";
 }
 
 /// Of runs that repeat each other, the one beside which most repeats were found.

@@ -19,8 +19,8 @@ double bytes_of(const NamedRun& run, const std::vector<std::string>& parts) {
     if (std::find(parts.begin(), parts.end(), name) != parts.end()) bytes += static_cast<double>(of_it);
   }
   if (bytes > 0) return bytes;
-  throw Cannot{fmt::format("`{}` reports no memory of {}{}", run.name, join(parts, " and "),
-                           known.empty() ? "" : ", only of " + join(known, ", ")),
+  throw Cannot{fmt::format("`{}` reports no memory of {}{}", run.name, joined(parts, " and "),
+                           known.empty() ? "" : ", only of " + joined(known)),
                run.name};
 }
 
@@ -38,8 +38,8 @@ Truth memory_ratio_truth(const RuleInput& input) {
                  {"base_mb", figure_text(one * 1e-6)},
                  {"other_mb", figure_text(two * 1e-6)},
                  {"ratio", fmt::format("{:.2f}", two / one)}};
-  out.text = fmt::format("{} MB of {} in `{}`, {} MB in `{}`", out.figures["other_mb"], join(parts, " and "),
-                         other.name, out.figures["base_mb"], base.name);
+  out.text = fmt::format("{} MB of {} in `{}`, {} MB in `{}`", out.figures["other_mb"],
+                         joined(parts, " and "), other.name, out.figures["base_mb"], base.name);
   out.source = "by formula";
   return out;
 }

@@ -74,9 +74,8 @@ NamedRun run_of(const RuleInput& input, const std::string& name) {
   if (wanted == nullptr) {
     std::vector<std::string> names;
     for (const NeededRun& run : input.question.runs) names.push_back(run.name);
-    wrong_question(
-        input, fmt::format("the question has no run \"{}\"", printable(name, 60)),
-        names.empty() ? "it has none" : did_you_mean(name, names, "its runs: " + join(names, ", ")));
+    wrong_question(input, fmt::format("the question has no run \"{}\"", printable(name, 60)),
+                   names.empty() ? "it has none" : did_you_mean(name, names, "its runs: " + joined(names)));
   }
   const auto found = input.runs.find(name);
   if (found == input.runs.end() || found->second.repeats.empty()) {

@@ -15,7 +15,7 @@ namespace {
 std::string steps_scored(const RunView& view) {
   std::vector<std::string> steps;
   for (const RunScores& one : view.scores) steps.push_back(std::to_string(one.step));
-  return steps.empty() ? "it was never scored" : "it was scored after steps " + join(steps, ", ");
+  return steps.empty() ? "it was never scored" : "it was scored after steps " + joined(steps);
 }
 
 Truth skill_truth(const RuleInput& input) {

@@ -33,7 +33,7 @@ Truth skips_truth(const RuleInput& input) {
   out.source = source_of(first);
   if (out.accepted.empty()) out.accepted = {"none"};
   if (out.accepted.size() == 2) out.accepted = {"both"};
-  out.text = join(told, ", ");
+  out.text = joined(told);
   return out;
 }
 

@@ -265,7 +265,7 @@ OwnPicture picture_of(const Timings& timings) {
       "fitted to them: flat for small buffers, where latency decides, and rising with the size. Beside it "
       "what that "
       "is of the link, busbw, which rises to a limit. {}",
-      join(fit_lines(timings, *fit), " "));
+      joined(fit_lines(timings, *fit), " "));
   out.drawing.body = [timings, fit = *fit](Sketch& sketch, PlotPoint at, float width) {
     return paint_timings(sketch, timings, fit, at, width);
   };

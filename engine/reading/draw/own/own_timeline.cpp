@@ -77,7 +77,7 @@ std::vector<LegendEntry> timeline_legend(const Theme& theme, const OwnTimeline& 
   stages.emplace_back("rest");
   for (const std::string& stage : stages) {
     const std::set<std::string>& words = names[stage];
-    if (!words.empty()) out.push_back(stage_entry(theme, stage, join({words.begin(), words.end()}, ", ")));
+    if (!words.empty()) out.push_back(stage_entry(theme, stage, joined(words)));
   }
   return out;
 }
