@@ -1,6 +1,6 @@
 #pragma once
 // Which types autocast takes in this thread, as ATen/autocast_mode.h declares it. That header brings all of
-// torch/library.h, which costs every file that asks 4 s to compile; tests/training/train/test_autocast.cpp
+// torch/library.h, which costs every file that asks 4 s to compile; tests/support/host_device/operators.cpp
 // includes both, so that they agree.
 #include <c10/core/DeviceType.h>
 #include <c10/core/ScalarType.h>

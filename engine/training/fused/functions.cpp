@@ -12,6 +12,7 @@
 #include <optional>
 
 #include "core/error.h"
+#include "fused/with_gradient.h"
 
 namespace isobar {
 namespace {
@@ -201,7 +202,33 @@ struct HeadLossFunction : Function<HeadLossFunction> {
   }
 };
 
+/// What a node of the graph keeps until backward.
+struct KeptCall : torch::CustomClassHolder {
+  explicit KeptCall(WithGradient::Call of) : call(std::move(of)) {}
+  WithGradient::Call call;
+};
+
+struct CallsFunction : Function<CallsFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const WithGradient& calls) {
+    context->saved_data["backward"] =
+        at::IValue::make_capsule(c10::static_intrusive_pointer_cast<torch::CustomClassHolder>(
+            c10::make_intrusive<KeptCall>(calls.backward)));
+    if (calls.in_place) context->mark_dirty({x});
+    return calls.forward(x);
+  }
+
+  static Gradients backward(AutogradContext* context, const Gradients& dy) {
+    const auto kept =
+        c10::static_intrusive_pointer_cast<KeptCall>(context->saved_data["backward"].toCapsule());
+    return {kept->call(dy[0]), at::Tensor()};
+  }
+};
+
 }  // namespace
+
+at::Tensor with_gradient(const at::Tensor& x, const WithGradient& calls) {
+  return CallsFunction::apply(x, calls);
+}
 
 at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias) {
   return LinearFunction::apply(x, weight.leaf, weight.values, optional_of(bias.leaf),

@@ -2,8 +2,8 @@
 
 #include <ATen/ops/randn.h>
 #include <ATen/ops/randn_like.h>
-#include <torch/csrc/autograd/autograd.h>
 
+#include "device/autograd_calls.h"
 #include "device/precision.h"
 #include "train/autocast.h"
 
@@ -25,9 +25,10 @@ PassTimes time_passes(const MadeGraph& graph, AmpMode mode, const Repeats& repea
   for (const at::Tensor& root : roots) gradients.push_back(at::randn_like(root.detach()));
   const auto backward = [&] {
     if (graph.adds_up) {
-      torch::autograd::backward(roots, gradients);
+      torch::autograd::backward(roots, gradients, std::nullopt, /*create_graph=*/false, {});
     } else {
-      torch::autograd::grad(roots, graph.leaves, gradients);
+      torch::autograd::grad(roots, graph.leaves, gradients, std::nullopt, /*create_graph=*/false,
+                            /*allow_unused=*/false);
     }
     roots.clear();
   };

@@ -10,9 +10,9 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "device/capture_watch.h"
 #include "device/load_cuda.h"
 #include "device/stream.h"
-#include "train/capture_watch.h"
 
 namespace isobar {
 namespace {

@@ -1,6 +1,7 @@
 // Operators of libtorch on the device: the processor's own, in the same memory, with what they read and write
 // taken from their schemas.
 #include <ATen/EmptyTensor.h>
+#include <ATen/autocast_mode.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/core/grad_mode.h>
@@ -12,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/autocast_state.h"
 #include "support/host_device/device.h"
 
 namespace isobar::host_device {

@@ -12,7 +12,6 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
-#include <ATen/record_function.h>
 #include <c10/util/Exception.h>
 
 #include <algorithm>
@@ -24,6 +23,7 @@
 
 #include "core/cpu_instructions.h"
 #include "device/emulated_products.h"
+#include "device/operator_watch.h"
 #include "support/catch.h"
 
 using namespace isobar;
@@ -279,15 +279,11 @@ TEST_CASE("other types stay libtorch's own, and types that do not fit are refuse
 TEST_CASE("an emulated product is one operation to whoever counts them", "[emulated]") {
   for (const Type& type : emulated_types()) {
     const at::Tensor a = at::ones({4, 4}, type.type);
-    static std::vector<std::string> seen;
-    seen.clear();
-    const auto handle = at::addThreadLocalCallback(at::RecordFunctionCallback(
-        [](const at::RecordFunction& function) -> std::unique_ptr<at::ObserverContext> {
-          seen.emplace_back(function.name());
-          return nullptr;
-        }));
+    OperatorWatch watch{c10::Device(c10::kCPU)};
     at::mm(a, a);
-    at::removeCallback(handle);
-    CHECK(seen == std::vector<std::string>{"aten::mm"});
+    watch.stop();
+    std::vector<std::string> seen;
+    for (const WatchedOperator& row : watch.take().rows) seen.push_back(row.name);
+    CHECK(seen == std::vector<std::string>{"mm"});
   }
 }

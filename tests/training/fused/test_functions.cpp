@@ -9,11 +9,11 @@
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros_like.h>
-#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <functional>
 
+#include "device/autograd_calls.h"
 #include "fused/functions.h"
 #include "model/layers.h"
 #include "model/relative_l2.h"
@@ -52,7 +52,7 @@ Outcome outcome(const Chain& chain, const Tensors& inputs, at::ScalarType as) {
     // Of the least precise type that takes part, so that both chains get the same.
     directions.push_back(at::randn(value.sizes()).to(at::kBFloat16).to(value.scalar_type()));
   }
-  torch::autograd::backward(out.outputs, directions);
+  torch::autograd::backward(out.outputs, directions, std::nullopt, /*create_graph=*/false, {});
   for (const at::Tensor& leaf : leaves) out.gradients.push_back(leaf.grad());
   return out;
 }
@@ -195,7 +195,8 @@ TEST_CASE("a linear layer gives the bits of the plain one and adds to the gradie
 
 TEST_CASE("a second derivative is refused in words") {
   const auto twice = [](const at::Tensor& y, const at::Tensor& x) {
-    torch::autograd::grad({y.sum()}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true);
+    torch::autograd::grad({y.sum()}, {x}, {}, /*retain_graph=*/true, /*create_graph=*/true,
+                          /*allow_unused=*/false);
   };
   const at::Tensor x = at::randn({4, 6}).set_requires_grad(true);
   const at::Tensor v = at::randn({6}).set_requires_grad(true);

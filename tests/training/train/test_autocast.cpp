@@ -1,5 +1,4 @@
 // The guard of mixed precision: which types come out, and that nothing is left behind.
-#include <ATen/autocast_mode.h>
 #include <ATen/ops/bmm.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/layer_norm.h>

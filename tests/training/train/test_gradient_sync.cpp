@@ -4,6 +4,7 @@
 #include <ATen/ops/ones.h>
 #include <c10/core/StreamGuard.h>
 #include <c10/core/impl/FakeGuardImpl.h>
+#include <torch/csrc/autograd/autograd.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 #include <torch/csrc/autograd/variable.h>
 

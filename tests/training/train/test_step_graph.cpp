@@ -10,10 +10,10 @@
 #include <stdexcept>
 
 #include "config/with_fault.h"
+#include "device/capture_watch.h"
 #include "device/fake_plugin.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "train/capture_watch.h"
 #include "train/step_graph.h"
 
 using namespace isobar;

@@ -1,13 +1,11 @@
-#include "train/capture_watch.h"
+#include "device/capture_watch.h"
 
 #include <ATen/record_function.h>
 
-#include <algorithm>
-#include <array>
 #include <exception>
 #include <mutex>
-#include <string_view>
-#include <vector>
+
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -27,10 +25,6 @@ void on_end(const at::RecordFunction& function, at::ObserverContext*) {
   if (std::uncaught_exceptions() == 0) return;  // of this thread: the operation is being left by an error
   const std::lock_guard lock(mutex);
   if (first_failed.empty()) first_failed = function.name();
-}
-
-bool is_one_of(const std::string& operation, const std::vector<std::string_view>& names) {
-  return std::find(names.begin(), names.end(), operation) != names.end();
 }
 
 }  // namespace
