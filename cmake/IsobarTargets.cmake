@@ -84,10 +84,10 @@ function(isobar_whole folder)
   target_link_libraries(isobar_${folder} INTERFACE ${ARGN})
 endfunction()
 
-# isobar_lightly_optimised(): for folders, and those below, that read files, draw, or call libtorch; there -O2 takes a third longer than -O1, and
-# shows nowhere. At -O1 g++ 12 takes operator+ of strings for reads and writes out of bounds.
-function(isobar_lightly_optimised)
-  add_compile_options("$<$<CONFIG:Release>:-O1;-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
+# isobar_lightly_optimised(-O1): for folders, and those below, that read files, draw, or call libtorch; there -O2 takes a third longer than -O1, and
+# shows nowhere. Below -O2 g++ 12 takes operator+ of strings for reads and writes out of bounds.
+function(isobar_lightly_optimised level)
+  add_compile_options("$<$<CONFIG:Release>:${level};-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>")
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # its -O2 sets them, and a precompiled header wants them equal
     add_compile_options("$<$<CONFIG:Release>:-munroll-only-small-loops;-mvzeroupper>")
   endif()
