@@ -14,7 +14,7 @@ from pathlib import Path
 LESSONS = 11
 COMMANDS = {
     "./isobar run 01_baseline": (["isobar-run", "make_fields", "01_baseline"], 44, (105, 120)),
-    "./isobar test": (["all"], 282, (745, 720)),
+    "./isobar test": (["all"], 282, (680, 720)),
     "./isobar check of every lesson, and its --mine": (["isobar_exercises"], 47, (150, 165)),
 }
 A_LESSON = {"./isobar test": (14, 20), "./isobar check of every lesson, and its --mine": (6, 12)}
