@@ -9,13 +9,13 @@
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <thread>
 
 #include "bench/bench_report.h"
 #include "bench/make_runs.h"
 #include "core/clock.h"
 #include "core/files.h"
+#include "core/pattern.h"
 #include "launch/child_process.h"
 #include "support/temp_folder.h"
 #include "tab/bytes.h"
@@ -140,12 +140,11 @@ void point(Tab& tab, TabSays what, double x, double y, int down = 0) {
 }
 
 Entry entry_of(const fs::path& log) {
-  const std::regex address("http://127\\.0\\.0\\.1:([0-9]+)/([0-9a-f]+)/\\?token=([0-9a-f]+)");
   for (const std::int64_t end_us = steady_us() + 30'000'000; steady_us() < end_us;) {
-    std::smatch found;
     const std::string text = fs::exists(log) ? read_text_file(log, 100'000) : "";
-    if (text.find("Ctrl-C") != std::string::npos && std::regex_search(text, found, address))
-      return {std::stoi(found[1]), found[2], found[3]};
+    const auto found = matches_of(text, R"(http://127\.0\.0\.1:([0-9]+)/([0-9a-f]+)/\?token=([0-9a-f]+))");
+    if (text.find("Ctrl-C") != std::string::npos && !found.empty())
+      return {std::stoi(found[0][1]), found[0][2], found[0][3]};
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
   fail("the program did not say where it is");
@@ -154,14 +153,14 @@ Entry entry_of(const fs::path& log) {
 void enter(Tab& tab, const Entry& entry) {
   const std::string folder = "/" + entry.place + "/";
   const std::string head = Tab(entry.port).ask(folder + "?token=" + entry.token, "");
-  std::smatch cookie;
-  if (!std::regex_search(head, cookie, std::regex("Set-Cookie: ([^;]+);"))) fail("no cookie");
+  const auto cookie = matches_of(head, "Set-Cookie: ([^;]+);");
+  if (cookie.empty()) fail("no cookie");
   const std::string upgraded =
       tab.ask(folder + "socket",
               "Origin: http://localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
               "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Protocol: isobar.1\r\n"
               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nCookie: " +
-                  cookie[1].str() + "\r\n");
+                  cookie[0][1] + "\r\n");
   if (!upgraded.starts_with("HTTP/1.1 101")) fail("not let in: " + upgraded.substr(0, 40));
   tab.say(TabSays::hello, [](std::string& out) {
     for (const std::uint64_t value :

@@ -1,12 +1,12 @@
 // Lesson 07 as a learner runs it: a model that several ranks share trains as one process does.
 #include <cmath>
 
+#include "core/pattern.h"
 #include "fields/safetensors.h"
 #include "formula/tensor_parallel.h"
 #include "lessons/rank_run.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/matches.h"
 #include "support/pairs.h"
 #include "support/tolerance_values.h"
 
@@ -183,7 +183,7 @@ TEST_CASE(
   CHECK_FALSE(fs::exists(refused));
   CHECK_THAT(result.err,
              says("run.memory_cap") && says("activations") && says("these fit") && says("--ranks"));
-  const auto meshes = matches_of(result.err, "--ranks (\\d+) --set\\s+mesh\\.tp=(\\d+)");
+  const auto meshes = matches_of(result.err, "--ranks ([0-9]+) --set\\s+mesh\\.tp=([0-9]+)");
   REQUIRE_FALSE(meshes.empty());
   const int ranks = std::stoi(meshes[0][1]), tp = std::stoi(meshes[0][2]);
   REQUIRE(ranks <= 4);

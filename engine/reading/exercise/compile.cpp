@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <regex>
 #include <sstream>
 
 #include "core/error.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "launch/said.h"
 
@@ -247,16 +247,15 @@ CompileProblem first_error(const std::string& said, const std::string& name) {
 std::optional<CompileProblem> forbidden_include(const std::string& text, const Exercise& exercise,
                                                 const std::string& name) {
   const std::string own = exercise.lesson + "/exercise/exercise.h";
-  static const std::regex include(R"(^\s*#\s*include\s*(["<])([^">]*)[">])");
-  static const std::regex allowed(R"([a-z_0-9]+|(ATen|c10|torch)/.*)");
   std::istringstream lines(text);
   int number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
-    std::smatch match;
-    if (!std::regex_search(line, match, include)) continue;
-    const std::string header = match.str(2);
-    if (match.str(1) == "\"" ? header == own : std::regex_match(header, allowed)) continue;
+    const auto found = matches_of(line, R"(^\s*#\s*include\s*(["<])([^">]*)[">])");
+    if (found.empty()) continue;
+    const std::string& header = found.front()[2];
+    const bool is_ours = found.front()[1] == "\"";
+    if (is_ours ? header == own : !matches_of(header, "^([a-z_0-9]+|(ATen|c10|torch)/.*)$").empty()) continue;
     return CompileProblem{
         fmt::format("it includes {}, which is no part of the exercise: \"{}\" and headers of the "
                     "language have all that it takes",

@@ -7,9 +7,9 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/pattern.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/matches.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

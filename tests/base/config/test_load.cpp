@@ -6,10 +6,10 @@
 #include "config/load.h"
 #include "config/toml_text.h"
 #include "core/files.h"
+#include "core/pattern.h"
 #include "core/random.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/matches.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;

@@ -1,4 +1,5 @@
 #include "core/error.h"
+#include "core/pattern.h"
 #include "core/text.h"
 #include "support/catch.h"
 
@@ -76,4 +77,17 @@ TEST_CASE("main turns what is thrown into the exit codes that scripts rely on") 
   CHECK(guarded_main("test", []() -> int { throw Error("failed, on purpose", "", "", Exit::failed); }) == 1);
   CHECK(guarded_main("test", []() -> int { throw std::runtime_error("other, on purpose"); }) == 1);
   CHECK(guarded_main("test", []() -> int { throw std::bad_alloc(); }) == 1);
+}
+
+TEST_CASE("a pattern finds all of its places, each with its groups") {
+  using Matches = std::vector<std::vector<std::string>>;
+  CHECK(matches_of("a=1, bc=22", "([a-z]+)=([0-9]+)") == Matches{{"a=1", "a", "1"}, {"bc=22", "bc", "22"}});
+  CHECK(matches_of("ab", "(a)|(b)") == Matches{{"a", "a", ""}, {"b", "", "b"}});
+  CHECK(matches_of("aab", "^a") == Matches{{"a"}});  // the text has one beginning
+  CHECK(matches_of("ab", "x*") == Matches{{""}, {""}, {""}});
+  CHECK(matches_of("a b ab", "\\bb\\b") == Matches{{"b"}});
+  CHECK(matches_of(std::string("a\0a", 3), "a").size() == 2);
+  CHECK(matches_of("", "a").empty());
+  CHECK(matches_of(std::string(1'000'000, 'a'), "^(a|b)*$").size() == 1);
+  CHECK_THROWS_AS(matches_of("a", "(a"), std::invalid_argument);
 }

@@ -10,12 +10,12 @@
 #include <thread>
 
 #include "core/files.h"
+#include "core/pattern.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_owner.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/matches.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -62,7 +62,7 @@ TEST_CASE("run folders are named by lesson and time, and two at once take two na
   const RunFolder one = make_run_folder(folder / "runs", "01_baseline");
   const RunFolder two = make_run_folder(folder / "runs", "01_baseline");
   CHECK(one.path != two.path);
-  CHECK(matches_of(one.path.filename().string(), "^01_baseline-\\d{8}-\\d{6}-[0-9a-f]{4}$").size() == 1);
+  CHECK(matches_of(one.path.filename().string(), "^01_baseline-[0-9]{8}-[0-9]{6}-[0-9a-f]{4}$").size() == 1);
   CHECK(one.stream_file(3).filename() == "rank-0003.jsonl");
 }
 

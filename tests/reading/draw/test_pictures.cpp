@@ -1,6 +1,7 @@
 // The pictures of commands: the curve of a run, the two panels of a scaling.
 
 #include "core/files.h"
+#include "core/pattern.h"
 #include "draw/curve_picture.h"
 #include "draw/scaling_picture.h"
 #include "draw/stage_bars.h"
@@ -9,7 +10,6 @@
 #include "support/catch.h"
 #include "support/count_of.h"
 #include "support/errors.h"
-#include "support/matches.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
