@@ -43,7 +43,7 @@ class MovedClock : public Clock {
       : now_us_(place != nullptr ? *place : own_us_) {
     set_clock(this);
   }
-  ~MovedClock() override { set_clock(nullptr); }
+  ~MovedClock() { set_clock(nullptr); }
 
   std::size_t count() {
     const std::lock_guard guard(mutex_);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <type_traits>
 
 #include "core/clock.h"
 
@@ -24,10 +25,10 @@ class MachineClock final : public Clock {
   }
 };
 
-MachineClock& machine_clock() {
-  static MachineClock clock;
-  return clock;
-}
+// Signal handlers read it (running/signals.cpp): a static of a function, or one with a destructor, would
+// allocate memory at its first use, perhaps in the midst of malloc.
+constinit MachineClock machine_clock;
+static_assert(std::is_trivially_destructible_v<MachineClock>);
 
 std::atomic<Clock*> set_one = nullptr;
 
@@ -35,7 +36,7 @@ std::atomic<Clock*> set_one = nullptr;
 
 Clock& the_clock() {
   Clock* const clock = set_one.load(std::memory_order_acquire);
-  return clock != nullptr ? *clock : machine_clock();
+  return clock != nullptr ? *clock : machine_clock;
 }
 
 void set_clock(Clock* clock) { set_one.store(clock, std::memory_order_release); }

@@ -10,7 +10,6 @@ namespace isobar {
 
 class Clock {
  public:
-  virtual ~Clock() = default;
   /// Microseconds; only differences mean anything.
   virtual std::int64_t now_us() const = 0;
   /// Returns when `condition` is notified or it is `until_us`, and sometimes for no reason; `lock` is held on
@@ -19,6 +18,9 @@ class Clock {
                     std::int64_t until_us) = 0;
   /// Somebody who waited has come to an end of it, and goes on.
   virtual void left() {}
+
+ protected:
+  ~Clock() = default;
 };
 
 /// The clock that steady_us reads.

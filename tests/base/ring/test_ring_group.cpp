@@ -40,7 +40,7 @@ void on_ranks(int size, const std::function<void(RingGroup&)>& body) {
 class HurriedClock final : public Clock {
  public:
   HurriedClock() { set_clock(this); }
-  ~HurriedClock() override { set_clock(nullptr); }
+  ~HurriedClock() { set_clock(nullptr); }
   HurriedClock(const HurriedClock&) = delete;
   HurriedClock& operator=(const HurriedClock&) = delete;
 

@@ -172,7 +172,7 @@ TEST_CASE("A store lists all, reads what is open, and notices what comes, grows,
 TEST_CASE("Places that take long to list are listed less often") {
   struct SlowClock final : Clock {
     SlowClock() { set_clock(this); }
-    ~SlowClock() override { set_clock(nullptr); }
+    ~SlowClock() { set_clock(nullptr); }
     std::int64_t now_us() const override { return now += a_look; }
     void wait(std::unique_lock<std::mutex>&, std::condition_variable&, std::int64_t) override {}
     mutable std::int64_t now = 1'000'000'000;

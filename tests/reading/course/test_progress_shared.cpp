@@ -30,7 +30,7 @@ int waited_for(pid_t pid) {
 /// A clock on which every wait is over at once; `at_wait` hears of each, from 1.
 struct HurriedClock final : Clock {
   HurriedClock() { set_clock(this); }
-  ~HurriedClock() override { set_clock(nullptr); }
+  ~HurriedClock() { set_clock(nullptr); }
   std::int64_t now_us() const override { return now; }
   void wait(std::unique_lock<std::mutex>&, std::condition_variable&, std::int64_t until_us) override {
     now = until_us;

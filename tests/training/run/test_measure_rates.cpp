@@ -32,7 +32,7 @@ constexpr Repeats kOnce{.least = 1, .most = 1, .budget_us = 0};
 class TickingClock final : public Clock {
  public:
   TickingClock() { set_clock(this); }
-  ~TickingClock() override { set_clock(nullptr); }
+  ~TickingClock() { set_clock(nullptr); }
   std::int64_t now_us() const override { return now_us_ += 1000; }
   void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, std::int64_t) override {
     condition.wait(lock);
