@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyse/figure.h"
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/scoreboard.h"
@@ -35,12 +36,12 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   if (!view.is_measured_here() && !is_common) out.push_back(provenance_text(view));
   if (view.state != RunState::done) out.push_back(state_name(view.state));
   out.push_back(counted(static_cast<std::int64_t>(one.repeats.size()), "run"));
-  if (view.summary.has_valid_loss) out.push_back(fmt::format("loss {:.4f}", view.summary.valid_loss));
+  for (const Figure* const figure : reported_in(FigureTable::runs, {&one.repeats})) {
+    const bool is_drawn =
+        std::string_view(figure->name) == "samples_per_s" || std::string_view(figure->name) == "step_us";
+    if (!is_drawn) out.push_back(std::string(figure->head) + " " + figure_cell(*figure, one.repeats));
+  }
   if (view.summary.is_crowded()) out.emplace_back("beside other programs");
-  const Spread mfu = over(one.repeats, [](const SteadyFigures& run) {
-    return run.view.summary.mfu() > 0 ? run.view.summary.mfu() : -1;
-  });
-  if (!mfu.empty()) out.push_back(fmt::format("MFU {:.1f} %", 100 * mfu.median()));
   if (compared.loss && least_loss(view))
     out.push_back(
         fmt::format("{:.3g} after {}", *compared.loss, human_seconds(seconds_to(view, *compared.loss))));

@@ -125,7 +125,7 @@ ChangeVerdict verdict_of(const Estimate& change) {
   return change.most < 1 ? ChangeVerdict::worse : ChangeVerdict::same;
 }
 
-Change change_of(const Figure& recorded, const Figure& now, bool more_is_better, bool few) {
+Change change_of(const RecordedFigure& recorded, const RecordedFigure& now, bool more_is_better, bool few) {
   Change out{recorded, now, more_is_better ? quotient(now, recorded) : quotient(recorded, now)};
   if (out.change) out.verdict = few ? ChangeVerdict::few : verdict_of(*out.change);
   return out;
@@ -146,7 +146,7 @@ ComparedRow compare_rows(const RecordedRow& recorded, const RecordedRow& now, bo
 
 }  // namespace
 
-std::optional<Estimate> quotient(const Figure& above, const Figure& below) {
+std::optional<Estimate> quotient(const RecordedFigure& above, const RecordedFigure& below) {
   if (above.spread == SpreadFrom::none || below.spread == SpreadFrom::none) return std::nullopt;
   const Estimate& a = above.at;
   const Estimate& b = below.at;

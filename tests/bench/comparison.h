@@ -21,8 +21,8 @@ enum class ChangeVerdict {
 /// Now beside recorded, above 1 where now is better; no `change` where either has no spread or is not
 /// positive.
 struct Change {
-  Figure recorded;
-  Figure now;
+  RecordedFigure recorded;
+  RecordedFigure now;
   std::optional<Estimate> change;
   ChangeVerdict verdict = ChangeVerdict::none;
 };
@@ -62,7 +62,7 @@ struct Comparison {
 
 /// The quotient of two figures measured apart, with the interval that theirs give (square-and-add on the
 /// logarithms: Zou and Donner, Statistics in Medicine 27, 2008). None where one has no spread or reaches 0.
-std::optional<Estimate> quotient(const Figure& above, const Figure& below);
+std::optional<Estimate> quotient(const RecordedFigure& above, const RecordedFigure& below);
 
 Comparison compare(const RecordedResult& recorded, const RecordedResult& now);
 

@@ -45,7 +45,7 @@ std::string ratio_text(double value) {
   return fmt::format("{:.{}f}", value, value < 10 ? 2 : value < 100 ? 1 : 0);
 }
 
-std::string ratio_text(const Figure& ratio) {
+std::string ratio_text(const RecordedFigure& ratio) {
   if (ratio.spread == SpreadFrom::none) return ratio_text(ratio.at.value) + " (no spread)";
   return fmt::format("{} ({} to {})", ratio_text(ratio.at.value), ratio_text(ratio.at.least),
                      ratio_text(ratio.at.most));
@@ -144,7 +144,7 @@ void add_differences(const Comparison& comparison, std::vector<std::string>& out
     out.emplace_back("  Whether it is the same kind of machine is not known: not all of it was recorded.");
 }
 
-Json figure_json(const Figure& figure) {
+Json figure_json(const RecordedFigure& figure) {
   const bool has = figure.spread != SpreadFrom::none;
   return {{"value", figure.at.value},
           {"min", has ? Json(figure.at.least) : Json(nullptr)},

@@ -28,9 +28,9 @@ bool has(const Json& json, std::string_view key) {
 std::string text_of(const Json& json, std::string_view key) { return printable(json.at(key).as_text()); }
 
 /// A figure of a row with the keys of its least and most, where the row has them.
-Figure figure(const Json& row, const std::string& key, const std::string& least, const std::string& most,
-              SpreadFrom spread) {
-  Figure out;
+RecordedFigure figure(const Json& row, const std::string& key, const std::string& least,
+                      const std::string& most, SpreadFrom spread) {
+  RecordedFigure out;
   out.at.value = row.at(key).as_number();
   if (!has(row, least) && !has(row, most)) return out;
   out.at.least = row.at(least).as_number();

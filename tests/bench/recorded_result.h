@@ -19,7 +19,7 @@ enum class SpreadFrom {
   range      ///< its least and greatest repeat
 };
 
-struct Figure {
+struct RecordedFigure {
   Estimate at;
   SpreadFrom spread = SpreadFrom::none;
 };
@@ -30,8 +30,8 @@ struct RecordedRow {
   std::string peer_name;     ///< "" = ours is alone
   std::string not_measured;  ///< why there are no figures; "" = there are
   std::int64_t repeats = 0;
-  Figure ours;
-  Figure ratio;  ///< to the peer; value 0 where ours is alone
+  RecordedFigure ours;
+  RecordedFigure ratio;  ///< to the peer; value 0 where ours is alone
 };
 
 struct RecordedResult {

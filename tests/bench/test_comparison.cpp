@@ -58,7 +58,7 @@ std::string refused(const Json& json) {
 
 std::string lines(const Comparison& comparison) { return joined(comparison_lines(comparison), "\n"); }
 
-Figure figure(double value, double least, double most) {
+RecordedFigure figure(double value, double least, double most) {
   return {{value, least, most}, SpreadFrom::interval};
 }
 

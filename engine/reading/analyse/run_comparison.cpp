@@ -163,6 +163,7 @@ class Comparing {
     base_scale_ = by_sample ? 1 / base_samples : 1;
     other_scale_ = by_sample ? 1 / other_samples : 1;
     out.step.stage = out.per;
+    out.of_ranks = std::max(base_.view().summary.world, other_.view().summary.world) > 1;
     if (base_times_.empty() || other_times_.empty()) return;
     for (std::size_t i = 0; i < kParts; ++i) {
       const StageDifference part = {part_name(i), mean_of(base_times_, i) * base_scale_,

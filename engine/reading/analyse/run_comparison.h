@@ -43,6 +43,7 @@ struct RunComparison {
   std::size_t other_repeats = 0;
   double recorded_apart = 0;     ///< of repeats on such machines, the larger over the smaller
   bool can_be_repeated = false;  ///< by commands of this tree, which makes the repeats that are missing
+  bool of_ranks = false;         ///< its times are those of the rank that waits least
   std::string per;               ///< what the times are of: "step", or "sample" where steps differ in size
   std::vector<StageDifference>
       stages;            ///< in the order of a step, those that one of them has; the last is "rest"

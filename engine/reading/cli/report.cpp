@@ -52,6 +52,48 @@ std::string table_line(const TableRow& row, const std::vector<std::size_t>& widt
 
 }  // namespace
 
+namespace {
+
+std::size_t width_of(const Table& table) { return table_width(lines_of(table), table.left); }
+
+void leave_out_columns(Table& table, std::size_t columns) {
+  while (width_of(table) > columns) {
+    const auto least = std::ranges::min_element(table.columns, {}, &TableColumn::worth);
+    if (least->worth == TableColumn::kAlways) return;
+    const auto place = least - table.columns.begin();
+    table.columns.erase(least);
+    for (TableRow& row : table.rows) row.erase(row.begin() + place);
+    if (static_cast<std::size_t>(place) < table.left) --table.left;
+  }
+}
+
+void cut_cells(Table& table, std::size_t columns) {
+  constexpr std::size_t kLeast = 12;
+  const std::size_t first = table.cut.value_or(table.columns.size());
+  const std::size_t last = std::min(table.cut_to.value_or(table.columns.size()), table.columns.size());
+  std::size_t most = 0;
+  for (const TableRow& row : table.rows) {
+    for (std::size_t c = first; c < last; ++c) most = std::max(most, row[c].size());
+  }
+  for (std::size_t width = width_of(table); width > columns && most > kLeast; width = width_of(table)) {
+    most =
+        std::max(kLeast, most - std::max<std::size_t>(1, std::min(most, (width - columns) / (last - first))));
+    for (TableRow& row : table.rows) {
+      for (std::size_t c = first; c < last; ++c) row[c] = cut_in_middle(row[c], most);
+    }
+  }
+}
+
+}  // namespace
+
+void Report::table(const Table& table, std::size_t columns) {
+  if (table.empty()) return;
+  Table fitted = table;
+  leave_out_columns(fitted, columns);
+  cut_cells(fitted, columns);
+  this->table(lines_of(fitted), fitted.left);
+}
+
 void Report::table(const std::vector<TableRow>& rows, std::size_t left) {
   const std::vector<std::size_t> widths = widths_of(rows);
   for (const TableRow& row : rows) line(table_line(row, widths, left));

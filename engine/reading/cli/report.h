@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "analyse/table.h"
+#include "cli/runs_table.h"
 #include "core/json.h"
 #include "record/console.h"
 #include "record/left_out.h"
 
 namespace isobar {
-
-using TableRow = std::vector<std::string>;
 
 /// Columns of a sentence on this terminal, its indent left out: what fits, and no more than reads well.
 std::size_t text_columns();
@@ -31,6 +31,9 @@ class Report {
   /// Rows in columns that line up, right-aligned but for the first `left`; the first row has as many cells as
   /// there are columns.
   void table(const std::vector<TableRow>& rows, std::size_t left = 0);
+  /// Nothing of an empty one. Where it takes more than `columns` letters a line, the columns that are worth
+  /// least are left out, then cells are cut in their middle.
+  void table(const Table& table, std::size_t columns = kAnyColumns);
   /// A sentence over lines of so many columns; those behind the first are indented.
   void wrapped(const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "analyse/figure.h"
 #include "analyse/recorded_spread.h"
-#include "cli/comm_columns.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/one_off.h"
@@ -64,43 +64,48 @@ std::vector<std::string> marks_of(const std::vector<MeasuredPoint>& points,
   return out;
 }
 
-/// What the table and the JSON object say, worked out once.
+/// What the table and the JSON object hold, worked out once.
 struct Results {
-  std::vector<Spread> rates, losses, rmse;
+  std::vector<Spread> rates, rmse;
   std::vector<std::string> rate_marks, rmse_marks;
   double best_rate = 0;
   bool has_stalls = false;
-  std::vector<std::optional<CommColumns>> comm;  ///< by point
-  bool has_comm = false;
-  std::string headline;  ///< "" when nothing was scored
+  std::vector<const Figure*> figures, comm;  ///< that a point reports; the first is the rate
+  std::string headline;                      ///< "" when nothing was scored
 
   explicit Results(const std::vector<MeasuredPoint>& points) {
+    std::vector<const Repeats*> repeats;
+    bool talks = false;
     for (const MeasuredPoint& point : points) {
+      repeats.push_back(&point.repeats);
       rates.push_back(point.rate());
       best_rate = std::max(best_rate, rates.back().median());
       has_stalls = has_stalls || point.share("stall_us") >= 0;
-      comm.push_back(comm_columns(point.repeats));
-      has_comm = has_comm || comm.back();
+      talks = talks || has_comm(point.repeats);
       const bool scored = !point.repeats.empty() && point.repeats.front().view.summary.has_scores;
       if (scored) headline = point.repeats.front().view.summary.headline;
-      losses.push_back(scored ? point.figures(&RunSummary::valid_loss) : Spread());
       rmse.push_back(scored ? point.figures(&RunSummary::rmse) : Spread());
     }
     rate_marks = marks_of(points, rates, /*more_is_better=*/true);
     rmse_marks = marks_of({}, rmse, /*more_is_better=*/false);
+    figures = reported_in(FigureTable::runs, repeats);
+    if (talks) comm = figures_in(FigureTable::comm);
   }
 };
 
-TableRow head_of(const std::vector<SweepAxis>& axes, const Results& results) {
-  TableRow out;
-  for (const SweepAxis& axis : axes) out.push_back(axis.key);
-  out.insert(out.end(), {"samples/s", "", "min .. max", "of best", "step ms", "load ms"});
-  if (results.has_stalls) out.emplace_back("stall");
-  if (results.has_comm) {
-    const TableRow heads = CommColumns::heads();
-    out.insert(out.end(), heads.begin(), heads.end());
+Table table_of(const std::vector<SweepAxis>& axes, const Results& results) {
+  Table out = {.left = 0};
+  for (const SweepAxis& axis : axes) out.columns.push_back(axis.key);
+  for (const char* const head : {"samples/s", "", "min .. max", "of best"}) out.columns.push_back(head);
+  for (std::size_t i = 1; i < results.figures.size(); ++i)
+    out.columns.emplace_back(results.figures[i]->head, results.figures[i]->worth);
+  out.columns.push_back("load ms");
+  if (results.has_stalls) out.columns.push_back("stall");
+  for (const Figure* const one : results.comm) out.columns.emplace_back(one->head, one->worth);
+  if (!results.headline.empty()) {
+    out.columns.push_back(results.headline + " RMSE");
+    out.columns.push_back("");
   }
-  if (!results.headline.empty()) out.insert(out.end(), {"valid loss", results.headline + " RMSE", ""});
   return out;
 }
 
@@ -115,27 +120,21 @@ TableRow row_of(const MeasuredPoint& point, std::size_t i, const Results& result
   if (rate.empty()) {
     out.insert(out.end(), {"-", results.rate_marks[i], "-", "-"});
   } else {
-    out.push_back(fmt::format("{:.1f}", rate.median()));
-    out.push_back(results.rate_marks[i]);
-    out.push_back(fmt::format("{:.1f} .. {:.1f}", rate.least(), rate.most()));
-    out.push_back(fmt::format("{:.1f} %", 100 * rate.median() / results.best_rate));
+    const auto text = [](double value) { return value_text(Quantity::rate, value); };
+    out.insert(out.end(),
+               {text(rate.median()), results.rate_marks[i], text(rate.least()) + " .. " + text(rate.most()),
+                value_text(Quantity::share, rate.median() / results.best_rate)});
   }
-  out.push_back(milliseconds(point.field("step_us")));
+  for (std::size_t f = 1; f < results.figures.size(); ++f)
+    out.push_back(figure_cell(*results.figures[f], point.repeats));
   out.push_back(milliseconds(point.field("load_us")));
   if (results.has_stalls) {
     const double stall = point.share("stall_us");
-    out.push_back(stall < 0 ? "-" : fmt::format("{:.1f} %", 100 * stall));
+    out.push_back(stall < 0 ? "-" : value_text(Quantity::share, stall));
   }
-  if (results.has_comm) {
-    const TableRow cells =
-        results.comm[i] ? results.comm[i]->cells() : TableRow(CommColumns::heads().size(), "-");
-    out.insert(out.end(), cells.begin(), cells.end());
-  }
-  if (!results.headline.empty()) {
-    out.push_back(fmt::format("{:.4f}", results.losses[i].median()));
-    out.push_back(fmt::format("{:.4f}", results.rmse[i].median()));
-    out.push_back(results.rmse_marks[i]);
-  }
+  for (const Figure* const one : results.comm) out.push_back(figure_cell(*one, point.repeats));
+  if (!results.headline.empty())
+    out.insert(out.end(), {value_text(Quantity::score, results.rmse[i].median()), results.rmse_marks[i]});
   return out;
 }
 
@@ -146,13 +145,13 @@ Json point_json(const MeasuredPoint& point, std::size_t i, const Results& result
   if (!results.rates[i].empty()) {
     out["best"] = results.rate_marks[i] == "*";
     out["same_as_best"] = results.rate_marks[i] == "*" || results.rate_marks[i] == "=";
-    out["step_us"] = point.field("step_us");
+    for (std::size_t f = 1; f < results.figures.size(); ++f)
+      out[results.figures[f]->name] = figure_json(*results.figures[f], point.repeats);
     out["load_us"] = point.field("load_us");
     if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
-    if (results.comm[i]) out["comm"] = results.comm[i]->json();
+    if (has_comm(point.repeats)) add_figures(out["comm"], FigureTable::comm, point.repeats);
   }
   if (!results.rmse[i].empty()) {
-    out["valid_loss"] = results.losses[i].median();
     out["rmse_" + results.headline] = results.rmse[i].median();
     out["best_rmse"] = results.rmse_marks[i] == "*";
   }
@@ -162,16 +161,16 @@ Json point_json(const MeasuredPoint& point, std::size_t i, const Results& result
 Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, const Results& results) {
   Report out;
   out.line("sweep of " + measured_what(runs, arguments, "repeat"));
-  std::vector<TableRow> rows = {head_of(arguments.axes, results)};
+  Table table = table_of(arguments.axes, results);
   Json points = Json::array();
   for (std::size_t i = 0; i < runs.points().size(); ++i) {
-    rows.push_back(row_of(runs.points()[i], i, results));
+    table.add(row_of(runs.points()[i], i, results));
     // Whole rounds of the workers: more than were asked for, and not the same for every point.
     std::optional<std::int64_t> steps;
     if (!arguments.whole) steps = runs.config(i).config.train.steps - kMeasureWarmUpSteps;
     points.push_back(point_json(runs.points()[i], i, results, steps));
   }
-  out.table(rows);
+  out.table(table, table_columns());
   out.line(
       static_cast<std::size_t>(arguments.repeats) >= kLeastRepeats
           ? "  * the best, = the same as the best (95 % interval of the ratio holds 1, or within 2 %)"

@@ -20,24 +20,24 @@ void Html::begin_section(std::string_view id, std::string_view title) {
                       id, xml_escaped(title));
 }
 
-std::string HtmlTable::markup() const {
-  if (rows_.empty()) return "";
-  std::string out = "<div class=\"wide\"><table>\n";
-  if (!caption_.empty()) out += "<caption>" + xml_escaped(caption_) + "</caption>\n";
-  out += "<thead><tr>";
-  for (std::size_t i = 0; i < heads_.size(); ++i)
-    out +=
-        fmt::format("<th scope=\"col\"{}>{}</th>", i < left_ ? "" : " class=\"n\"", xml_escaped(heads_[i]));
-  out += "</tr></thead>\n<tbody>\n";
-  for (const std::vector<std::string>& row : rows_) {
-    out += "<tr>";
+void Html::table(const Table& table) {
+  if (table.empty()) return;
+  const auto side = [&](std::size_t column) { return column < table.left ? "" : " class=\"n\""; };
+  out_ += "<div class=\"wide\"><table>\n";
+  if (!table.caption.empty()) out_ += "<caption>" + xml_escaped(table.caption) + "</caption>\n";
+  out_ += "<thead><tr>";
+  for (std::size_t i = 0; i < table.columns.size(); ++i)
+    out_ += fmt::format("<th scope=\"col\"{}>{}</th>", side(i), xml_escaped(table.columns[i].head));
+  out_ += "</tr></thead>\n<tbody>\n";
+  for (const TableRow& row : table.rows) {
+    out_ += "<tr>";
     for (std::size_t i = 0; i < row.size(); ++i) {
-      out += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", xml_escaped(row[i]))
-                    : fmt::format("<td{}>{}</td>", i < left_ ? "" : " class=\"n\"", xml_escaped(row[i]));
+      out_ += i == 0 ? fmt::format("<th scope=\"row\">{}</th>", xml_escaped(row[i]))
+                     : fmt::format("<td{}>{}</td>", side(i), xml_escaped(row[i]));
     }
-    out += "</tr>\n";
+    out_ += "</tr>\n";
   }
-  return out + "</tbody>\n</table></div>\n";
+  out_ += "</tbody>\n</table></div>\n";
 }
 
 std::string html_document(std::string_view title, std::string_view style,

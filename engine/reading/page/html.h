@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/table.h"
+
 namespace isobar {
 
 /// In the head of every document of ours.
@@ -17,6 +19,9 @@ class Html {
   /// <h2>words</h2>
   void element(std::string_view name, std::string_view words, std::string_view css_class = {});
   void paragraph(std::string_view words, std::string_view css_class = {}) { element("p", words, css_class); }
+  /// Rows below their heads, the first cell of each names it; nothing of an empty one. Wide ones scroll
+  /// within themselves.
+  void table(const Table& table);
   /// As it is typed, in a frame.
   void command(std::string_view words);
   /// `id` is of ours: letters and '-'.
@@ -27,25 +32,6 @@ class Html {
 
  private:
   std::string out_;
-};
-
-/// Rows below their heads, the first of which names the rows; numbers to the right.
-class HtmlTable {
- public:
-  HtmlTable(std::string caption, std::vector<std::string> heads, std::size_t left = 1)
-      : caption_(std::move(caption)), heads_(std::move(heads)), left_(left) {}
-
-  /// As many cells as there are heads.
-  void add(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
-  bool empty() const { return rows_.empty(); }
-  /// Nothing where it has no rows. Wide tables scroll within themselves.
-  std::string markup() const;
-
- private:
-  std::string caption_;
-  std::vector<std::string> heads_;
-  std::size_t left_;  ///< columns of words
-  std::vector<std::vector<std::string>> rows_;
 };
 
 struct HtmlLink {

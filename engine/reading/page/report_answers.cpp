@@ -54,9 +54,11 @@ std::string answers_part(const CourseProgress& progress, const ReportCases& case
     return out.markup();
   }
   const CourseQuestions all = all_questions(home);
-  HtmlTable table(
-      "answers were stored before the runs were looked at; what is not revealed yet has no truth here",
-      {"question", "asked", "answer", "outcome", "truth", "from", "answered"}, 7);
+  Table table = {
+      .caption =
+          "answers were stored before the runs were looked at; what is not revealed yet has no truth here",
+      .columns = {"question", "asked", "answer", "outcome", "truth", "from", "answered"},
+      .left = 7};
   for (const StoredAnswer* const answer : answers) {
     const Question* const question = find_in(all.questions, answer->id);
     const StoredReveal* const reveal = progress.reveal(answer->id);
@@ -65,7 +67,7 @@ std::string answers_part(const CourseProgress& progress, const ReportCases& case
                reveal == nullptr ? "committed" : reveal->outcome, reveal == nullptr ? "" : reveal->truth,
                reveal == nullptr ? "" : reveal->source, minute_text(answer->time)});
   }
-  out.raw(table.markup());
+  out.table(table);
   if (const std::string text = calibration_text(progress); !text.empty()) out.paragraph(text);
   return out.markup();
 }

@@ -1,9 +1,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "analyse/case_figures.h"
+#include "analyse/case_tables.h"
 #include "analyse/ladder.h"
 #include "analyse/run_comparison.h"
 #include "core/text.h"
@@ -27,34 +26,6 @@ WaterfallSpec waterfall_of(const Theme& theme, const RunComparison& found, const
   out.other_us = found.step.other_us;
   for (const StageDifference& part : found.stages) out.terms.push_back({part.stage, part.more_us()});
   return out;
-}
-
-std::string stages_table(const RunComparison& found, const std::string& base, const std::string& other,
-                         bool with_ranks) {
-  if (found.stages.empty()) return "";
-  HtmlTable out(
-      "ms a " + found.per + ", mean over the repeats" + (with_ranks ? ", of the rank that waits least" : ""),
-      {"stage", base, other, other + " - " + base});
-  const auto add = [&](const StageDifference& part, const std::string& name) {
-    out.add({name, fmt::format("{:.3f}", part.base_us * 1e-3), fmt::format("{:.3f}", part.other_us * 1e-3),
-             fmt::format("{:+.3f}", part.more_us() * 1e-3)});
-  };
-  for (const StageDifference& part : found.stages) add(part, part.stage);
-  add(found.step, found.per + " in all");
-  return out.markup();
-}
-
-std::string losses_table(const LossesCompared& losses, const std::string& base, const std::string& other) {
-  HtmlTable out("validation loss", {"", base, other});
-  const auto number = [](double value) { return fmt::format("{:.4f}", value); };
-  if (const auto& at = losses.at_samples)
-    out.add(
-        {"after " + human_count(std::llround(at->place)) + " samples", number(at->base), number(at->other)});
-  if (const auto& at = losses.at_time)
-    out.add({"after " + human_seconds(at->place), number(at->base), number(at->other)});
-  if (const auto& to = losses.time_to)
-    out.add({number(to->place) + " is reached after", human_seconds(to->base), human_seconds(to->other)});
-  return out.markup();
 }
 
 /// One rung a lesson, in the order of their names, which is that of the ladder: the first case of each.
@@ -88,9 +59,8 @@ std::string compared_part(const ReportCases& cases, const std::vector<RunCompari
     if (found.step.base_us > 0 && found.step.other_us > 0)
       out.raw(figures.waterfall(
           [&](const Theme& theme) { return waterfall_of(theme, found, base, other, i); }, found.no_ratio));
-    const bool with_ranks = std::max(cases.front().view().summary.world, cases[i].view().summary.world) > 1;
-    out.raw(stages_table(found, base, other, with_ranks));
-    out.raw(losses_table(found.losses, base, other));
+    out.table(stages_table(found, base, other));
+    out.table(losses_table(found, base, other));
     if (const std::string command = repeats_command(cases.front(), cases[i], found); !command.empty()) {
       out.paragraph("More repeats would tell:", "dim");
       out.command(command);
@@ -103,10 +73,10 @@ std::string ladder_part(const ReportCases& cases) {
   const std::vector<Rung> rungs = rungs_of(cases);
   if (rungs.size() < 2) return "";
   const std::vector<RungVerdict> verdicts = judge_ladder(rungs);
-  HtmlTable table("each lesson against the one before it and against the first",
-                  {"lesson", "type", "where the time goes", "like the first", "samples/s", "on last",
-                   "on first", "MFU", "valid loss"},
-                  4);
+  Table table = {.caption = "each lesson against the one before it and against the first",
+                 .columns = {"lesson", "type", "where the time goes", "like the first", "samples/s",
+                             "on last", "on first", "MFU", "valid loss"},
+                 .left = 4};
   Html out;
   for (std::size_t i = 0; i < rungs.size(); ++i) {
     const RungVerdict& rung = verdicts[i];
@@ -117,7 +87,7 @@ std::string ladder_part(const ReportCases& cases) {
                rung.mfu > 0 ? fmt::format("{:.1f} %", 100 * rung.mfu) : "-",
                rung.valid_loss.empty() ? "-" : fmt::format("{:.4f}", rung.valid_loss.median())});
   }
-  out.raw(table.markup());
+  out.table(table);
   for (const RungVerdict& rung : verdicts) {
     for (const std::string& note : rung.notes) out.paragraph(note, "mark");
   }

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "analyse/case_figures.h"
+#include "analyse/case_warnings.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/field_map.h"
@@ -117,12 +117,11 @@ std::vector<std::pair<std::string, double>> mean_stages_us(const RunCase& one) {
   return out;
 }
 
-std::string stages_table(const std::vector<StageBar>& bars) {
+Table bars_table(const std::vector<StageBar>& bars) {
   const std::vector<std::string> stages = stages_of(bars);
-  std::vector<std::string> heads = {"run"};
-  heads.insert(heads.end(), stages.begin(), stages.end());
-  heads.emplace_back("step");
-  HtmlTable table("ms a step", heads);
+  Table table = {.caption = "ms a step", .columns = {"run"}};
+  table.columns.insert(table.columns.end(), stages.begin(), stages.end());
+  table.columns.push_back("step");
   for (const StageBar& bar : bars) {
     std::vector<std::string> row = {bar.label};
     double step_us = 0;
@@ -135,7 +134,7 @@ std::string stages_table(const std::vector<StageBar>& bars) {
     row.push_back(milliseconds_text(step_us));
     table.add(std::move(row));
   }
-  return table.markup();
+  return table;
 }
 
 /// Of the finite ones; 0 without any.
@@ -224,7 +223,10 @@ std::string anatomy_part(const ReportCases& cases, Figures& figures) {
     caption += "; of several ranks those of rank 0";
   if (std::any_of(bars.begin(), bars.end(), [](const StageBar& bar) { return bar.predicted; }))
     caption += "; pale with a dotted edge: predicted";
-  return figures.stage_bars(bars, "Stages of a step", caption + ".") + stages_table(bars);
+  Html out;
+  out.raw(figures.stage_bars(bars, "Stages of a step", caption + "."));
+  out.table(bars_table(bars));
+  return out.markup();
 }
 
 std::string maps_part(const ReportCases& cases, Figures& figures) {

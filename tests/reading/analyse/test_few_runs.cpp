@@ -1,7 +1,7 @@
 // Runs compared of which there are few: what is told of them, what is advised, and what is said of all at
 // once.
 
-#include "analyse/case_figures.h"
+#include "analyse/case_warnings.h"
 #include "analyse/run_comparison.h"
 #include "cli/compare_text.h"
 #include "cli/runs_table.h"

@@ -25,14 +25,14 @@ TEST_CASE("no text becomes markup") {
   for (const std::string& text : texts) {
     INFO(text.substr(0, 200));
     CHECK_FALSE(can_end_text(xml_escaped(text)));
-    HtmlTable table(text, {text, text});
+    Table table = {.caption = text, .columns = {text, text}};
     table.add({text, text});
     Html body;
     body.paragraph(text);
     body.command(text);
     body.begin_section("part", text);
     body.end_section();
-    body.raw(table.markup());
+    body.table(table);
     const std::string page = html_document(text, page_style(), {{"part", text}}, body.markup());
     CHECK(count_of(page, "<script") == 0);
     CHECK(count_of(page, "<img") == 0);
@@ -43,10 +43,13 @@ TEST_CASE("no text becomes markup") {
 }
 
 TEST_CASE("a table has its heads, names its rows, and is nothing without rows") {
-  HtmlTable table("what it is", {"run", "samples/s"});
-  CHECK(table.markup().empty());
+  Table table = {.caption = "what it is", .columns = {"run", "samples/s"}};
+  Html page;
+  page.table(table);
+  CHECK(page.markup().empty());
   table.add({"A", "12.5"});
-  const std::string markup = table.markup();
+  page.table(table);
+  const std::string& markup = page.markup();
   CHECK_THAT(markup, says("<caption>what it is</caption>"));
   CHECK_THAT(markup, says("<th scope=\"col\">run</th><th scope=\"col\" class=\"n\">samples/s</th>"));
   CHECK_THAT(markup, says("<th scope=\"row\">A</th><td class=\"n\">12.5</td>"));

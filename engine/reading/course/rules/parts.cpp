@@ -242,7 +242,7 @@ double in_unit(const Question& question, Quantity quantity, double value) {
     throw Error(fmt::format("the rule {} does not give {}", question.rule, question.unit), question.origin,
                 "it gives " + what);
   };
-  if (quantity == Quantity::count) {
+  if (quantity == Quantity::count || quantity == Quantity::score) {
     const Unit* const unit = unit_named(question.unit);
     if (is_number && unit != nullptr && !std::string_view(unit->measures).starts_with(kCount)) refuse(kCount);
     return value;

@@ -7,6 +7,7 @@
 
 #include "analyse/all_reduce_run.h"
 #include "analyse/descent.h"
+#include "analyse/figure.h"
 #include "analyse/spread.h"
 #include "config/config.h"
 #include "config/lesson.h"
@@ -91,8 +92,6 @@ struct LessonSettings {
 };
 LessonSettings settings_in(const RuleInput& input);
 
-/// What a value is of.
-enum class Quantity { time, bytes, byte_rate, rate, share, ratio, learning_rate, count };
 /// A value (us, bytes, bytes/s, samples/s, a share of 1, a ratio, a count) in the unit of the question, or in
 /// the usual one (ms, GiB, MB/s, samples/s, %, x) where it asks for no number. Error (exit code 2) for a
 /// question whose unit is of something else.

@@ -1,0 +1,151 @@
+#include "analyse/figure.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+using Value = std::optional<double>;
+
+Value known(double value) { return value >= 0 ? Value(value) : std::nullopt; }
+Value above_zero(double value) { return value > 0 ? Value(value) : std::nullopt; }
+Value above_zero(std::int64_t value) { return above_zero(static_cast<double>(value)); }
+
+Value of_comm(const SteadyFigures& run, double CommFigures::*figure) {
+  return run.ranks && run.ranks->comm.comm_calls > 0 ? known(run.ranks->comm.*figure) : std::nullopt;
+}
+
+using enum Quantity;
+using enum Better;
+constexpr bool kTimed = true, kCounted = false;
+
+constexpr Figure kFigures[] = {
+    {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, kTimed,
+     [](const SteadyFigures& run) { return above_zero(run.samples_per_s); }},
+    {"step_us", "ms a step", time, less, FigureTable::runs, 4, kTimed,
+     [](const SteadyFigures& run) { return above_zero(run.mean("step_us")); }},
+    {"mfu", "MFU", share, more, FigureTable::runs, 2, kTimed,
+     [](const SteadyFigures& run) { return above_zero(run.view.summary.mfu()); }},
+    {"peak_bytes", "memory", bytes, less, FigureTable::runs, 3, kCounted,
+     [](const SteadyFigures& run) { return above_zero(run.last("peak_bytes")); }},
+    {"valid_loss", "valid loss", score, less, FigureTable::runs, 6, kCounted,
+     [](const SteadyFigures& run) {
+       const RunSummary& summary = run.view.summary;
+       return summary.has_valid_loss ? known(summary.valid_loss) : std::nullopt;
+     }},
+    {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, kCounted,
+     [](const SteadyFigures& run) { return known(run.mean("comm_calls")); }},
+    {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, kTimed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::exposed_us); }},
+    {"overlap", "overlap", share, more, FigureTable::comm, 1, kTimed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::overlap); }},
+    {"last_bucket", "last bucket", share, less, FigureTable::comm, 1, kTimed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::last_bucket); }},
+    {"steps_per_epoch", "steps an epoch", count, neither, FigureTable::none, 1, kCounted,
+     [](const SteadyFigures& run) { return above_zero(run.view.steps_per_epoch); }},
+    {"epochs", "epochs", count, neither, FigureTable::none, 1, kCounted,
+     [](const SteadyFigures& run) {
+       const auto steps = static_cast<double>(run.view.summary.steps);
+       const auto epoch = above_zero(run.view.steps_per_epoch);
+       return epoch ? Value(steps / *epoch) : std::nullopt;
+     }},
+    {"launches", "launches", count, less, FigureTable::none, 1, kCounted,
+     [](const SteadyFigures& run) { return known(run.last("launches")); }},
+    {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, kCounted,
+     [](const SteadyFigures& run) { return known(run.mean("read_bytes")); }},
+    {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, kCounted,
+     [](const SteadyFigures& run) { return known(run.mean("wire_bytes")); }},
+};
+
+}  // namespace
+
+std::string value_text(Quantity quantity, double value) {
+  switch (quantity) {
+    case time:
+      return fmt::format("{:.{}f}", value * 1e-3, value >= 100 || value == 0 ? 2 : 4);
+    case bytes:
+      return human_bytes(static_cast<std::uint64_t>(value));
+    case byte_rate:
+      return human_bytes(static_cast<std::uint64_t>(value)) + "/s";
+    case rate:
+      return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : 1);
+    case share:
+      return fmt::format("{:.1f} %", 100 * value);
+    case ratio:
+      return fmt::format("{:.2f}", value);
+    case learning_rate:
+      return fmt::format("{:.3g}", value);
+    case score:
+      return fmt::format("{:.4f}", value);
+    case count:
+      break;
+  }
+  return value == std::round(value) ? human_count(std::llround(value)) : fmt::format("{:.6g}", value);
+}
+
+std::span<const Figure> all_figures() { return kFigures; }
+
+const Figure* figure_named(std::string_view name) {
+  const auto* const found = std::ranges::find(kFigures, name, &Figure::name);
+  return found == std::end(kFigures) ? nullptr : found;
+}
+
+std::vector<const Figure*> figures_in(FigureTable column) {
+  std::vector<const Figure*> out;
+  for (const Figure& one : kFigures) {
+    if (one.column == column) out.push_back(&one);
+  }
+  return out;
+}
+
+bool has_comm(const Repeats& repeats) {
+  return std::any_of(repeats.begin(), repeats.end(),
+                     [](const SteadyFigures& run) { return run.ranks && run.ranks->comm.comm_calls > 0; });
+}
+
+Spread values_of(const Figure& figure, const Repeats& repeats) {
+  std::vector<double> values;
+  for (const SteadyFigures& run : repeats) {
+    if (const Value value = figure.of(run)) values.push_back(*value);
+  }
+  return Spread(values);
+}
+
+std::vector<const Figure*> reported_in(FigureTable column, const std::vector<const Repeats*>& runs) {
+  std::vector<const Figure*> out;
+  for (const Figure* const one : figures_in(column)) {
+    const auto has = [&](const Repeats* run) { return !values_of(*one, *run).empty(); };
+    if (out.empty() || std::any_of(runs.begin(), runs.end(), has)) out.push_back(one);
+  }
+  return out;
+}
+
+double middle_of(const Figure& figure, const Spread& values) {
+  return figure.quantity == Quantity::bytes ? values.most() : values.median();
+}
+
+std::string figure_cell(const Figure& figure, const Repeats& repeats) {
+  const Spread values = values_of(figure, repeats);
+  if (values.empty()) return "-";
+  const auto text = [&](double value) { return value_text(figure.quantity, value); };
+  if (figure.quantity != Quantity::rate || values.values.size() < 2) return text(middle_of(figure, values));
+  return fmt::format("{} ({} to {})", text(values.median()), text(values.least()), text(values.most()));
+}
+
+Json figure_json(const Figure& figure, const Repeats& repeats) {
+  const Spread values = values_of(figure, repeats);
+  if (values.empty()) return {};
+  if (figure.quantity != Quantity::rate) return middle_of(figure, values);
+  return {{"median", values.median()}, {"min", values.least()}, {"max", values.most()}};
+}
+
+void add_figures(Json& out, FigureTable column, const Repeats& repeats) {
+  for (const Figure* const figure : figures_in(column)) out[figure->name] = figure_json(*figure, repeats);
+}
+
+}  // namespace isobar

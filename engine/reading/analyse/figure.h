@@ -1,0 +1,74 @@
+#pragma once
+// Figures that a run reports of itself: one row each (figure.cpp), from which the tables of compare, report,
+// sweep and the window, JSON and questions take them.
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/steady.h"
+#include "core/json.h"
+
+namespace isobar {
+
+/// What a value is of, and the unit that it is kept in.
+enum class Quantity {
+  time,           ///< us
+  bytes,          ///< bytes
+  byte_rate,      ///< bytes/s
+  rate,           ///< samples/s
+  share,          ///< of 1
+  ratio,          ///< one value over another
+  learning_rate,  ///< as the optimiser takes it
+  score,          ///< a loss, or an error of normalised fields
+  count           ///< a number of things
+};
+
+/// In a cell of a table, whose head names the unit: "12.34" (ms) of a time, "242.6" of a rate, "39.8 %" of a
+/// share, "1.2 GB", "0.2481", "1,024".
+std::string value_text(Quantity quantity, double value);
+
+enum class Better { more, less, neither };
+/// The tables of which a figure is a column.
+enum class FigureTable {
+  runs,  ///< of runs side by side, where one of them reports it
+  comm,  ///< of what communication costs each
+  none   ///< asked for by its name only
+};
+
+struct Figure {
+  const char* name;  ///< "samples_per_s": in JSON and in questions
+  const char* head;  ///< "samples/s": above a column
+  Quantity quantity;
+  Better better;
+  FigureTable column;
+  int worth;      ///< of a table that is too wide the columns that are worth least go first
+  bool is_timed;  ///< other programs on the machine change it
+  /// Nothing where the run does not report it.
+  std::optional<double> (*of)(const SteadyFigures& run);
+};
+
+std::span<const Figure> all_figures();
+/// Null where there is none.
+const Figure* figure_named(std::string_view name);
+std::vector<const Figure*> figures_in(FigureTable column);
+
+/// Whether ranks of it talked to each other.
+bool has_comm(const Repeats& repeats);
+
+/// Of the repeats that report it.
+Spread values_of(const Figure& figure, const Repeats& repeats);
+/// Those of a table that a run reports; the first is always there.
+std::vector<const Figure*> reported_in(FigureTable column, const std::vector<const Repeats*>& runs);
+
+/// The figure of a case: the median of its repeats, the most of bytes, which must fit.
+double middle_of(const Figure& figure, const Spread& values);
+/// Its text, of a rate with the least and the most, "242.6 (237.1 to 245.0)"; "-" where it is not known.
+std::string figure_cell(const Figure& figure, const Repeats& repeats);
+/// Its value, of a rate {"median", "min", "max"}; null where it is not known.
+Json figure_json(const Figure& figure, const Repeats& repeats);
+/// Each figure of a table, by its name.
+void add_figures(Json& out, FigureTable column, const Repeats& repeats);
+
+}  // namespace isobar
