@@ -113,9 +113,9 @@ void check_misconception(const Question& question, const Misconception& one) {
         did_you_mean(one.answer, known, "answers: " + joined(known)));
 }
 
-std::vector<std::string> names_in(std::span<const char* const> needs, std::span<const char* const> may) {
-  std::vector<std::string> out(needs.begin(), needs.end());
-  out.insert(out.end(), may.begin(), may.end());
+std::vector<std::string> arguments_of(const Rule& rule) {
+  std::vector<std::string> out = rule.needs;
+  out.insert(out.end(), rule.may.begin(), rule.may.end());
   return out;
 }
 
@@ -135,14 +135,14 @@ void check_rule(const Question& question, const Rule& rule) {
     wrong(question, fmt::format("{} cannot grade a {}", name, kind_name(question.kind)),
           "it grades: " + joined(kinds));
   }
-  const std::vector<std::string> known = names_in(rule.needs, rule.may);
+  const std::vector<std::string> known = arguments_of(rule);
   for (const auto& [argument, values] : question.with) {
     if (!holds(known, argument)) {
       wrong(question, name + " has no argument \"" + printable(argument, 80) + "\"",
             did_you_mean(argument, known, known.empty() ? "it has none" : "it has: " + joined(known)));
     }
   }
-  for (const char* const argument : rule.needs) {
+  for (const std::string& argument : rule.needs) {
     const auto found = question.with.find(argument);
     if (found == question.with.end() || found->second.empty())
       wrong(question, fmt::format("{} needs {}", name, argument), rule.means);
@@ -154,7 +154,7 @@ void check_runs(const Question& question, const Rule& rule) {
   std::vector<std::string> runs;
   for (const NeededRun& run : question.runs) runs.push_back(run.name);
   std::set<std::string> used;
-  bool takes_all = holds(names_in(rule.needs, rule.may), "runs") && !question.with.contains("runs");
+  bool takes_all = holds(arguments_of(rule), "runs") && !question.with.contains("runs");
   for (const std::string_view argument : kRunArguments) {
     const auto found = question.with.find(std::string(argument));
     if (found == question.with.end()) continue;

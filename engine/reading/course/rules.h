@@ -42,15 +42,17 @@ struct Truth {
 
 struct Rule {
   const char* name;
-  const char* means;                   ///< for who writes questions
-  std::span<const AnswerKind> kinds;   ///< that it can grade
-  std::span<const char* const> needs;  ///< arguments that must be there
-  std::span<const char* const> may;    ///< that may
-  Truth (*find)(const RuleInput& input);
+  const char* means;                      ///< for who writes questions
+  std::vector<AnswerKind> kinds;          ///< that it can grade
+  std::vector<std::string> needs;         ///< arguments that must be there
+  std::vector<std::string> may;           ///< that may
+  Truth (*tell)(const RuleInput& input);  ///< may throw Cannot (course/rules/parts.h)
   /// Whether it asks for times of its runs, which other programs change; null = never.
   bool (*is_timed)(const Question& question) = nullptr;
   /// Error (exit code 2) for arguments, a unit or choices that it cannot grade; null = any will do.
   void (*check)(const Question& question) = nullptr;
+
+  Truth find(const RuleInput& input) const;
 };
 
 /// As above; false for a rule that there is not.

@@ -240,7 +240,7 @@ TEST_CASE("every rule tells what is true of fit runs, in a sentence and with its
     } else {
       CHECK(!truth.accepted.empty());
     }
-    for (const char* const need : rule.needs) CHECK(one.with.contains(need));
+    for (const std::string& need : rule.needs) CHECK(one.with.contains(need));
   }
 }
 

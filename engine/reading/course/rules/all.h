@@ -1,54 +1,25 @@
 #pragma once
-// Every rule, each beside its function in a file of its own idea.
+// What each rule finds, whether a question asks for times, and what is checked of it; all.cpp explains them.
 #include "course/rules.h"
 
 namespace isobar {
 
-Rule all_reduce_ratio_rule();
-Rule all_reduce_sums_rule();
-Rule bandwidth_falls_rule();
-Rule best_of_rule();
-Rule bound_by_rule();
-Rule buffers_apart_rule();
-Rule chunk_owner_rule();
-Rule curve_rule();
-Rule descent_best_rule();
-Rule efficiency_rule();
-Rule feedable_rule();
-Rule figure_rule();
-Rule figure_ratio_rule();
-Rule fixed_rule();
-Rule formula_rule();
-Rule gradient_spread_rule();
-Rule hidden_share_rule();
-Rule largest_class_rule();
-Rule largest_gain_rule();
-Rule last_bucket_rule();
-Rule line_rule();
-Rule link_bound_rule();
-Rule link_fit_rule();
-Rule loss_direction_rule();
-Rule made_no_gain_rule();
-Rule made_overlap_rule();
-Rule mean_rule();
-Rule memory_ratio_rule();
-Rule overlap_direction_rule();
-Rule overlapping_track_rule();
-Rule published_rule();
-Rule quickest_all_reduce_rule();
-Rule rank_paths_rule();
-Rule replica_distance_rule();
-Rule ring_overtakes_rule();
-Rule share_rule();
-Rule share_direction_rule();
-Rule skill_rule();
-Rule skips_rule();
-Rule speed_direction_rule();
-Rule speed_ratio_rule();
-Rule stable_rate_rule();
-Rule stage_gain_rule();
-Rule step_overhead_rule();
-Rule straggler_rule();
-Rule without_rule();
+using Find = Truth(const RuleInput& input);
+Find all_reduce_ratio_truth, all_reduce_sums_truth, bandwidth_falls_truth, best_of_truth, bound_by_truth,
+    buffers_apart_truth, chunk_owner_truth, curve_truth, descent_best_truth, efficiency_truth, feedable_truth,
+    figure_ratio_truth, figure_truth, fixed_truth, formula_truth, gradient_spread_truth, hidden_share_truth,
+    largest_class_truth, largest_gain_truth, last_bucket_truth, line_truth, link_bound_truth, link_fit_truth,
+    loss_direction_truth, made_no_gain_truth, made_overlap_truth, mean_truth, memory_ratio_truth,
+    overlap_direction_truth, overlapping_track_truth, published_truth, quickest_truth, rank_paths_truth,
+    replica_distance_truth, ring_overtakes_truth, share_direction_truth, share_truth, skill_truth,
+    skips_truth, speed_direction_truth, speed_ratio_truth, stable_rate_truth, stage_gain_truth,
+    step_overhead_truth, straggler_truth, without_truth;
+
+using IsTimed = bool(const Question& question);
+IsTimed is_timed_figure;
+
+using Check = void(const Question& question);
+Check check_bandwidth_falls, check_best_of, check_curve, check_descent_best, check_figure, check_figure_ratio,
+    check_fixed, check_formula, check_link_fit, check_quickest, check_skips;
 
 }  // namespace isobar

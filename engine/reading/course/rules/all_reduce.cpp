@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 
@@ -24,30 +23,6 @@ Theatre first_theatre(const NamedRun& run) {
   } catch (const Error& error) {
     throw Cannot{fmt::format("the messages of `{}` cannot be read: {}", run.name, error.what()), run.name};
   }
-}
-
-Truth chunk_owner_truth(const RuleInput& input) {
-  const NamedRun run = ended_run(input, input.argument("run"));
-  const Theatre theatre = first_theatre(run);
-  const double rank = number_argument(input, "rank");
-  if (rank < 0 || rank >= theatre.ranks || rank != std::floor(rank))
-    throw Cannot{fmt::format("`{}` has {} ranks, and none of them is {:g}", run.name, theatre.ranks, rank),
-                 run.name};
-  const int reducing = theatre.steps_of(CollectivePhase::reduce);
-  const TheatreMoment moment = theatre.after(static_cast<std::size_t>(reducing));
-  const std::vector<TheatreCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
-  Truth out;
-  for (std::size_t chunk = 0; chunk < cells.size(); ++chunk) {
-    if (cells[chunk].count() == theatre.ranks) out.accepted.push_back(fmt::format("chunk {}", chunk));
-  }
-  if (out.accepted.empty())
-    throw Cannot{fmt::format("after the reduce phase of `{}` rank {:g} has no whole sum", run.name, rank),
-                 run.name};
-  out.figures = {{"chunk", joined(out.accepted)}, {"steps", std::to_string(reducing)}};
-  out.text = fmt::format("after {} rank {:g} has the sum of all ranks in {}", counted(reducing, "step"), rank,
-                         out.figures["chunk"]);
-  out.source = source_of(run);
-  return out;
 }
 
 /// What a run of which nothing else is known says.
@@ -86,6 +61,32 @@ Truth failed_sums(const NamedRun& run) {
 
 std::string time_of_largest(const AllReduceRun& run) { return ms_text(run.medians().back().time_us); }
 
+}  // namespace
+
+Truth chunk_owner_truth(const RuleInput& input) {
+  const NamedRun run = ended_run(input, input.argument("run"));
+  const Theatre theatre = first_theatre(run);
+  const double rank = number_argument(input, "rank");
+  if (rank < 0 || rank >= theatre.ranks || rank != std::floor(rank))
+    throw Cannot{fmt::format("`{}` has {} ranks, and none of them is {:g}", run.name, theatre.ranks, rank),
+                 run.name};
+  const int reducing = theatre.steps_of(CollectivePhase::reduce);
+  const TheatreMoment moment = theatre.after(static_cast<std::size_t>(reducing));
+  const std::vector<TheatreCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
+  Truth out;
+  for (std::size_t chunk = 0; chunk < cells.size(); ++chunk) {
+    if (cells[chunk].count() == theatre.ranks) out.accepted.push_back(fmt::format("chunk {}", chunk));
+  }
+  if (out.accepted.empty())
+    throw Cannot{fmt::format("after the reduce phase of `{}` rank {:g} has no whole sum", run.name, rank),
+                 run.name};
+  out.figures = {{"chunk", joined(out.accepted)}, {"steps", std::to_string(reducing)}};
+  out.text = fmt::format("after {} rank {:g} has the sum of all ranks in {}", counted(reducing, "step"), rank,
+                         out.figures["chunk"]);
+  out.source = source_of(run);
+  return out;
+}
+
 Truth all_reduce_sums_truth(const RuleInput& input) {
   const NamedRun run = run_of(input, input.argument("run"));
   const NeededRun& wanted = *input.question.run(run.name);
@@ -114,35 +115,6 @@ Truth all_reduce_sums_truth(const RuleInput& input) {
                          counted(static_cast<std::int64_t>(sums.steps.size()), "all-reduce"),
                          out.figures["wrong"], out.figures["values"], agrees ? "the same" : "different");
   return out;
-}
-
-}  // namespace
-
-Rule chunk_owner_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run", "rank"};
-  return {"chunk_owner",
-          "lesson 09: the chunk whose whole sum `rank` has after the reduce phase, as the run's messages "
-          "tell: chunk 0, chunk 1, ...",
-          kinds,
-          needs,
-          {},
-          answered<chunk_owner_truth>};
-}
-
-Rule all_reduce_sums_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  static constexpr std::array may = {"base"};
-  return {
-      "all_reduce_sums",
-      "lesson 09: what becomes of the sums of `run`: right, wrong (the same on all ranks), apart (each rank "
-      "holds others); of one that is to fail: named (the error names run.fault_rank), failed. `base`: a "
-      "run whose time stands beside it",
-      kinds,
-      needs,
-      may,
-      answered<all_reduce_sums_truth>};
 }
 
 }  // namespace isobar

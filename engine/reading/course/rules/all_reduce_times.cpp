@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/number_text.h"
@@ -72,6 +71,18 @@ Truth truth_of_two(const TwoTimes& two) {
   return out;
 }
 
+bool asks_latency(const Question& question) { return question.argument("what") == kFitted[0]; }
+
+LinkFit fit_of(const NamedRun& run, const AllReduceRun& times) {
+  const std::optional<LinkFit> fit = fit_link(times.kind, times.ranks, times.times());
+  if (!fit) throw Cannot{fmt::format("`{}` has no two sizes between several ranks", run.name), run.name};
+  if (!(fit->link.bytes_per_us > 0))
+    throw Cannot{fmt::format("in `{}` larger buffers take no longer", run.name), run.name};
+  return *fit;
+}
+
+}  // namespace
+
 Truth all_reduce_ratio_truth(const RuleInput& input) {
   const TwoTimes two = two_times(input);
   Truth out = truth_of_two(two);
@@ -112,21 +123,11 @@ void check_bandwidth_falls(const Question& question) {
   }
 }
 
-bool asks_latency(const Question& question) { return question.argument("what") == kFitted[0]; }
-
 void check_link_fit(const Question& question) {
   const std::string what = question.argument("what");
   if (std::find(std::begin(kFitted), std::end(kFitted), what) == std::end(kFitted))
     wrong_question(question, "a link has no \"" + printable(what, 60) + "\"", "latency or bandwidth");
   in_unit(question, asks_latency(question) ? Quantity::time : Quantity::byte_rate, 0);
-}
-
-LinkFit fit_of(const NamedRun& run, const AllReduceRun& times) {
-  const std::optional<LinkFit> fit = fit_link(times.kind, times.ranks, times.times());
-  if (!fit) throw Cannot{fmt::format("`{}` has no two sizes between several ranks", run.name), run.name};
-  if (!(fit->link.bytes_per_us > 0))
-    throw Cannot{fmt::format("in `{}` larger buffers take no longer", run.name), run.name};
-  return *fit;
 }
 
 Truth link_fit_truth(const RuleInput& input) {
@@ -209,72 +210,6 @@ Truth quickest_truth(const RuleInput& input) {
   out.text = joined(said);
   out.source = "by formula";
   return out;
-}
-
-}  // namespace
-
-Rule all_reduce_ratio_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other"};
-  return {"all_reduce_ratio",
-          "lesson 09: how many times as long the largest buffer takes in `other` as in `base`",
-          kinds,
-          needs,
-          {},
-          answered<all_reduce_ratio_truth>,
-          always_timed,
-          check_unit<Quantity::ratio>};
-}
-
-Rule bandwidth_falls_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"base", "other"};
-  return {
-      "bandwidth_falls",
-      "lesson 09: which bandwidth of the largest buffer is lower in `other` than in `base`: algbw, busbw, "
-      "both, neither",
-      kinds,
-      needs,
-      {},
-      answered<bandwidth_falls_truth>,
-      always_timed,
-      check_bandwidth_falls};
-}
-
-Rule link_fit_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run", "what"};
-  return {
-      "link_fit",   "lesson 09: the latency or bandwidth of the link that fits the run's times over sizes",
-      kinds,        needs,
-      {},           answered<link_fit_truth>,
-      always_timed, check_link_fit};
-}
-
-Rule ring_overtakes_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other"};
-  return {"ring_overtakes",
-          "lesson 09: the size from which the ring of `base` is quicker than the tree of `other`",
-          kinds,
-          needs,
-          {},
-          answered<ring_overtakes_truth>,
-          always_timed,
-          check_unit<Quantity::bytes>};
-}
-
-Rule quickest_all_reduce_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"ranks", "mb", "latency_us", "gbit_per_s"};
-  return {"quickest_all_reduce",
-          "the all-reduce that takes the least time by the alpha-beta model: ring, tree, naive",
-          kinds,
-          needs,
-          {},
-          answered<quickest_truth>,
-          nullptr,
-          check_quickest};
 }
 
 }  // namespace isobar

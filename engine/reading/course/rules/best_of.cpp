@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include "core/number_text.h"
@@ -66,6 +65,8 @@ void set_numbers(const Question& question, std::vector<Entrant> entrants, Truth&
   out.high = high->number;
 }
 
+}  // namespace
+
 void check_best_of(const Question& question) {
   if (question.kind == AnswerKind::number) in_unit(question, Quantity::count, 0);
 }
@@ -94,21 +95,6 @@ Truth best_of_truth(const RuleInput& input) {
   if (out.accepted.size() > 1) out.text += "; the same, inside the spread: " + out.figures["as_good"];
   out.source = source_of(best.run);
   return out;
-}
-
-}  // namespace
-
-Rule best_of_rule() {
-  static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
-  static constexpr std::array may = {"runs", "field"};
-  return {"best_of",
-          "the runs (their numbers) that are the same as the fastest, or as the least of another field",
-          kinds,
-          {},
-          may,
-          answered<best_of_truth>,
-          always_timed,
-          check_best_of};
 }
 
 }  // namespace isobar

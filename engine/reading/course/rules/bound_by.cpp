@@ -1,5 +1,4 @@
 // What bounds a run: the verdict of ./isobar verdict.
-#include <array>
 
 #include "analyse/run_prediction.h"
 #include "analyse/run_verdict.h"
@@ -21,6 +20,8 @@ const char* key_of(Bound bound) {
   }
 }
 
+}  // namespace
+
 Truth bound_by_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
   RunFacts facts;
@@ -37,17 +38,6 @@ Truth bound_by_truth(const RuleInput& input) {
   out.text = verdict_sentence(verdict);
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule bound_by_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  return {"bound_by",  "what bounds a run: data, contention, communication, launch, compute, straggler",
-          kinds,       needs,
-          {},          answered<bound_by_truth>,
-          always_timed};
 }
 
 }  // namespace isobar

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "analyse/verdict.h"
@@ -31,6 +30,8 @@ Spread above_zero(const Spread& shares) {
   for (const double share : shares.values) out.push_back(std::max(share, 1e-6));
   return Spread(out);
 }
+
+}  // namespace
 
 Truth overlap_direction_truth(const RuleInput& input) {
   const NamedRun base = timed_run(input, input.argument("base"));
@@ -89,48 +90,6 @@ Truth link_bound_truth(const RuleInput& input) {
       out.figures["kb"], out.figures["latency_ms"], out.figures["moving_ms"], out.figures["latency_share"]);
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule overlap_direction_rule() {
-  static constexpr std::array kinds = {AnswerKind::direction};
-  static constexpr std::array needs = {"base", "other"};
-  return {"overlap_direction",
-          "whether more of the communication goes on beside computing in `other` than in `base`",
-          kinds,
-          needs,
-          {},
-          answered<overlap_direction_truth>,
-          always_timed};
-}
-
-Rule last_bucket_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run"};
-  return {"last_bucket",
-          "share of the last bucket in the exposed communication, in %",
-          kinds,
-          needs,
-          {},
-          answered<last_bucket_truth>,
-          always_timed,
-          check_unit<Quantity::share>};
-}
-
-Rule link_bound_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice, AnswerKind::number};
-  static constexpr std::array needs = {"run"};
-  return {
-      "link_bound",
-      "what most of a mean all-reduce takes by the probe of the link: latency, bandwidth; as a number the "
-      "share of latency in %",
-      kinds,
-      needs,
-      {},
-      answered<link_bound_truth>,
-      nullptr,
-      check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -93,6 +92,8 @@ Truth stopped_truth(const NamedRun& fault) {
   return out;
 }
 
+}  // namespace
+
 void check_curve(const Question& question) {
   std::vector<std::string> keys;
   for (const CurveShape& shape : curve_shapes()) keys.emplace_back(shape.key);
@@ -145,19 +146,6 @@ Truth curve_truth(const RuleInput& input) {
                          out.figures["fault_end"], out.figures["start"], out.figures["healthy_end"]);
   out.source = source_of(fault);
   return out;
-}
-
-}  // namespace
-
-Rule curve_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"healthy", "fault"};
-  static constexpr std::array may = {"curve"};
-  return {
-      "curve", "the shape of a curve of losses beside a healthy one: same, slower, flat, rises, lower, stops",
-      kinds,   needs,
-      may,     answered<curve_truth>,
-      nullptr, check_curve};
 }
 
 }  // namespace isobar

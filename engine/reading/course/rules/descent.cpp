@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -46,6 +45,50 @@ std::string until_text(double value) {
   return std::isfinite(value) ? human_count(std::llround(value)) : "never";
 }
 
+/// How far the gradients of the updates lie from that of all points, as a share of how far single points'
+/// gradients do at the same place: root of the mean square over the steps.
+double stray_of(const RuleInput& input, const NamedRun& run) {
+  const Descent descent = descent_of(input, run);
+  const LinePoints& points = descent.points;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(points.size()));
+  std::iota(all.begin(), all.end(), 0);
+  double sum = 0;
+  for (std::size_t step = 0; step < descent.steps(); ++step) {
+    const Line& line = descent.ranks.front().before(step);
+    const Line whole = line_gradient(points, line, all);
+    const auto distance = [&](const Line& gradient) {
+      return square(gradient.slope - whole.slope) + square(gradient.intercept - whole.intercept);
+    };
+    double single = 0;
+    for (const std::int64_t i : all) single += distance(line_gradient(points, line, {&i, 1}));
+    sum += distance(descent.ranks.front().steps[step].taken) / (single / static_cast<double>(all.size()));
+  }
+  const double out = std::sqrt(sum / static_cast<double>(descent.steps()));
+  if (!std::isfinite(out))
+    throw Cannot{fmt::format("the path of `{}` leaves all bounds", run.name), run.name};
+  return out;
+}
+
+/// A run with all points in each step: its rate, and its loss before and after.
+struct FullDescent {
+  NamedRun run;
+  double rate = 0, start = 0, end = 0;
+
+  bool rises() const { return !(end <= start); }
+};
+
+FullDescent full_descent(const NamedRun& run, const Descent& descent) {
+  const LossBowl bowl(descent.points);
+  if (descent.batch() != descent.points.size())
+    throw Cannot{fmt::format("`{}` takes {} of {} samples a step: all are needed", run.name, descent.batch(),
+                             descent.points.size()),
+                 run.name};
+  const RankDescent& rank = descent.ranks.front();
+  return {run, descent.config.optim.lr, bowl.loss(rank.start), bowl.loss(rank.steps.back().line)};
+}
+
+}  // namespace
+
 void check_descent_best(const Question& question) {
   const std::string what = question.argument("what");
   if (std::find(std::begin(kPathMeasures), std::end(kPathMeasures), what) == std::end(kPathMeasures))
@@ -87,30 +130,6 @@ Truth descent_best_truth(const RuleInput& input) {
   return out;
 }
 
-/// How far the gradients of the updates lie from that of all points, as a share of how far single points'
-/// gradients do at the same place: root of the mean square over the steps.
-double stray_of(const RuleInput& input, const NamedRun& run) {
-  const Descent descent = descent_of(input, run);
-  const LinePoints& points = descent.points;
-  std::vector<std::int64_t> all(static_cast<std::size_t>(points.size()));
-  std::iota(all.begin(), all.end(), 0);
-  double sum = 0;
-  for (std::size_t step = 0; step < descent.steps(); ++step) {
-    const Line& line = descent.ranks.front().before(step);
-    const Line whole = line_gradient(points, line, all);
-    const auto distance = [&](const Line& gradient) {
-      return square(gradient.slope - whole.slope) + square(gradient.intercept - whole.intercept);
-    };
-    double single = 0;
-    for (const std::int64_t i : all) single += distance(line_gradient(points, line, {&i, 1}));
-    sum += distance(descent.ranks.front().steps[step].taken) / (single / static_cast<double>(all.size()));
-  }
-  const double out = std::sqrt(sum / static_cast<double>(descent.steps()));
-  if (!std::isfinite(out))
-    throw Cannot{fmt::format("the path of `{}` leaves all bounds", run.name), run.name};
-  return out;
-}
-
 Truth gradient_spread_truth(const RuleInput& input) {
   const NamedRun base = ended_run(input, input.argument("base"));
   const NamedRun other = ended_run(input, input.argument("other"));
@@ -132,24 +151,6 @@ Truth gradient_spread_truth(const RuleInput& input) {
   else
     out.accepted = {one > kClearlyLess * two ? "noise" : "equal"};
   return out;
-}
-
-/// A run with all points in each step: its rate, and its loss before and after.
-struct FullDescent {
-  NamedRun run;
-  double rate = 0, start = 0, end = 0;
-
-  bool rises() const { return !(end <= start); }
-};
-
-FullDescent full_descent(const NamedRun& run, const Descent& descent) {
-  const LossBowl bowl(descent.points);
-  if (descent.batch() != descent.points.size())
-    throw Cannot{fmt::format("`{}` takes {} of {} samples a step: all are needed", run.name, descent.batch(),
-                             descent.points.size()),
-                 run.name};
-  const RankDescent& rank = descent.ranks.front();
-  return {run, descent.config.optim.lr, bowl.loss(rank.start), bowl.loss(rank.steps.back().line)};
 }
 
 Truth stable_rate_truth(const RuleInput& input) {
@@ -186,52 +187,6 @@ Truth stable_rate_truth(const RuleInput& input) {
                          out.figures["below_end"], out.figures["above"], out.figures["above_end"]);
   out.source = source_of(below->run);
   return out;
-}
-
-}  // namespace
-
-Rule descent_best_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"what"};
-  static constexpr std::array may = {"runs", "within"};
-  return {
-      "descent_best",
-      "lesson 00: the runs whose path turns most, or that take the fewest samples or steps until the loss "
-      "is `within` (5) % of the least; same: all are alike",
-      kinds,
-      needs,
-      may,
-      answered<descent_best_truth>,
-      nullptr,
-      check_descent_best};
-}
-
-Rule gradient_spread_rule() {
-  static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
-  static constexpr std::array needs = {"base", "other"};
-  return {"gradient_spread",
-          "lesson 00: how many times as far the gradients of `base` stray from that of all samples as those "
-          "of `other`; as a choice: noise, equal",
-          kinds,
-          needs,
-          {},
-          answered<gradient_spread_truth>,
-          nullptr,
-          check_unit<Quantity::ratio>};
-}
-
-Rule stable_rate_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"runs"};
-  return {"stable_rate",
-          "lesson 00: the largest learning rate of full-batch descent that does not diverge; runs on both "
-          "sides of it show it",
-          kinds,
-          needs,
-          {},
-          answered<stable_rate_truth>,
-          nullptr,
-          check_unit<Quantity::learning_rate>};
 }
 
 }  // namespace isobar

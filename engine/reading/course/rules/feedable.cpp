@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/text.h"
@@ -17,6 +16,8 @@ double launching_us(const NamedRun& run) {
   if (run.view().provenance == "predicted") return sums_of(run, {"step_host_us"}).median();
   return sums_of(run, {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"}).median();
 }
+
+}  // namespace
 
 Truth feedable_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
@@ -34,21 +35,6 @@ Truth feedable_truth(const RuleInput& input) {
                          ms_text(step_us), counted(static_cast<std::int64_t>(devices), "device"));
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule feedable_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run"};
-  return {"feedable",
-          "devices that one thread could feed: the step over the host's time in it, give or take one",
-          kinds,
-          needs,
-          {},
-          answered<feedable_truth>,
-          always_timed,
-          check_unit<Quantity::count>};
 }
 
 }  // namespace isobar

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <array>
-
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -26,6 +24,8 @@ Spread values_asked(const Figure& figure, const NamedRun& run) {
   if (out.empty()) throw Cannot{fmt::format("`{}` reports no {}", run.name, figure.name), run.name};
   return out;
 }
+
+}  // namespace
 
 bool is_timed_figure(const Question& question) { return figure_asked(question).is_timed; }
 
@@ -71,34 +71,6 @@ Truth figure_ratio_truth(const RuleInput& input) {
                          out.figures["base_value"], base.name);
   out.source = source_of(base);
   return out;
-}
-
-}  // namespace
-
-Rule figure_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run", "name"};
-  return {"figure",
-          "one figure of a run, by its name in analyse/figure.cpp",
-          kinds,
-          needs,
-          {},
-          answered<figure_truth>,
-          is_timed_figure,
-          check_figure};
-}
-
-Rule figure_ratio_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other", "name"};
-  return {"figure_ratio",
-          "one figure of `other`, none of speed, over that of `base`; bytes are shown in MB",
-          kinds,
-          needs,
-          {},
-          answered<figure_ratio_truth>,
-          nullptr,
-          check_figure_ratio};
 }
 
 }  // namespace isobar

@@ -1,13 +1,10 @@
 // What is so by definition or by the code, whatever is run.
-#include <array>
 
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 
 namespace isobar {
-namespace {
-
 void check_fixed(const Question& question) {
   const std::string key = question.argument("key");
   if (question.choice(key) == nullptr)
@@ -24,17 +21,6 @@ Truth fixed_truth(const RuleInput& input) {
   out.text = input.question.choice(key)->text;
   out.source = "by definition";
   return out;
-}
-
-}  // namespace
-
-Rule fixed_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"key"};
-  return {"fixed", "the choice that is right by definition or by the code",
-          kinds,   needs,
-          {},      answered<fixed_truth>,
-          nullptr, check_fixed};
 }
 
 }  // namespace isobar

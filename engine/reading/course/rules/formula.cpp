@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/text.h"
@@ -193,6 +192,8 @@ const Formula& formula_of(const Question& question) {
 
 constexpr std::string_view kMeshGroup = "mesh_group", kMemoryFits = "memory_fits";
 
+}  // namespace
+
 void check_formula(const Question& question) {
   if (question.argument("name") == kMeshGroup) return;
   const Formula& formula = formula_of(question);
@@ -229,27 +230,6 @@ Truth formula_truth(const RuleInput& input) {
   out.number = out.low = out.high = shown;
   out.text = fmt::format("{} {}", out.figures["value"], input.question.unit);
   return out;
-}
-
-}  // namespace
-
-Rule formula_rule() {
-  static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
-  static constexpr std::array needs = {"name"};
-  static constexpr std::array may = {"tp",    "dp",       "global",        "local", "compile_s",   "saved_s",
-                                     "every", "lesson",   "preset",        "set",   "device",      "mb",
-                                     "gib",   "gb_per_s", "samples_per_s", "gflop", "tflop_per_s", "percent",
-                                     "ranks", "order",    "rank",          "axis"};
-  return {"formula",
-          "a value by formula: gpus_for_mesh, compile_pays, memory_fits, peak_gib, upload_ms, data_rate, "
-          "roofline_us, ring_messages, ring_bytes, root_bytes, graph_pays, bucket_calls, gradient_bytes, "
-          "mesh_group",
-          kinds,
-          needs,
-          may,
-          answered<formula_truth>,
-          nullptr,
-          check_formula};
 }
 
 }  // namespace isobar

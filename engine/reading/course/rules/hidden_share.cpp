@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -13,6 +12,8 @@ namespace {
 Spread comm_of(const NamedRun& run, const std::function<double(const CommFigures&)>& figure) {
   return figures_of(run, [&](const SteadyFigures& one) { return one.ranks ? figure(one.ranks->comm) : -1; });
 }
+
+}  // namespace
 
 Truth hidden_share_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
@@ -35,21 +36,6 @@ Truth hidden_share_truth(const RuleInput& input) {
                          ms_text(exposed.median()), ms_text(total.median()), percent_text(share));
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule hidden_share_rule() {
-  static constexpr std::array kinds = {AnswerKind::number, AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  return {"hidden_share",
-          "communication that computing hides, in %, or as a choice: most, half, none",
-          kinds,
-          needs,
-          {},
-          answered<hidden_share_truth>,
-          always_timed,
-          check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

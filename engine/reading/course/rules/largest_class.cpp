@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/text.h"
 #include "course/rules/all.h"
@@ -19,6 +18,8 @@ struct ClassShare {
   const char* words;
   double us;
 };
+
+}  // namespace
 
 Truth largest_class_truth(const RuleInput& input) {
   const LessonSettings settings = settings_in(input);
@@ -42,20 +43,6 @@ Truth largest_class_truth(const RuleInput& input) {
       fmt::format("{}: {} % of a step of {} ms", most.words, out.figures["share"], out.figures["step_ms"]);
   out.source = "predicted by model for " + device.name;
   return out;
-}
-
-}  // namespace
-
-Rule largest_class_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"device"};
-  static constexpr std::array may = {"lesson", "preset", "set"};
-  return {"largest_class",
-          "what takes most of a predicted step: attention, gemm, elementwise, misc",
-          kinds,
-          needs,
-          may,
-          answered<largest_class_truth>};
 }
 
 }  // namespace isobar

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -31,6 +30,8 @@ std::vector<Without> slower_ones(const RuleInput& input, const NamedRun& base) {
   return out;
 }
 
+}  // namespace
+
 Truth largest_gain_truth(const RuleInput& input) {
   const NamedRun base = timed_run(input, input.argument("base"));
   const std::vector<Without> slower = slower_ones(input, base);
@@ -55,21 +56,6 @@ Truth largest_gain_truth(const RuleInput& input) {
   out.text = fmt::format("`{}` gains {} %: {} in place of {} samples/s", slowest.run.name, percent_text(gain),
                          out.figures["base_rate"], figure_text(slowest.rates.median()));
   return out;
-}
-
-}  // namespace
-
-Rule largest_gain_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"base"};
-  static constexpr std::array may = {"runs"};
-  return {"largest_gain",
-          "the run, each with one piece less than `base`, that is slowest; none if none is slower",
-          kinds,
-          needs,
-          may,
-          answered<largest_gain_truth>,
-          always_timed};
 }
 
 }  // namespace isobar

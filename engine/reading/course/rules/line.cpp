@@ -1,8 +1,6 @@
 // Where in a page something stands.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -18,6 +16,8 @@ std::string without_indent(const std::string& line) {
   const std::size_t begin = line.find_first_not_of(" \t");
   return begin == std::string::npos ? "" : line.substr(begin);
 }
+
+}  // namespace
 
 Truth line_truth(const RuleInput& input) {
   std::string file = fmt::format("lessons/{}/main.cpp", input.question.lesson);
@@ -51,17 +51,6 @@ Truth line_truth(const RuleInput& input) {
   out.text = fmt::format("line {}: {}", out.figures.at("line"), out.figures.at("code"));
   out.source = file;
   return out;
-}
-
-}  // namespace
-
-Rule line_rule() {
-  static constexpr std::array kinds = {AnswerKind::find};
-  static constexpr std::array may = {"anchors", "ends", "stop"};
-  return {
-      "line", "lines of the lesson's main.cpp that hold an anchor, each until the line that holds its end",
-      kinds,  {},
-      may,    answered<line_truth>};
 }
 
 }  // namespace isobar

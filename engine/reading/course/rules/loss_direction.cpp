@@ -1,7 +1,6 @@
 // Which of two runs ends with the lower validation loss.
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 
 #include "course/rules/all.h"
@@ -41,6 +40,8 @@ double band_of(const NamedRun& base, const NamedRun& other) {
                   parity_band(base.view().summary.precision, other.view().summary.precision));
 }
 
+}  // namespace
+
 Truth loss_direction_truth(const RuleInput& input) {
   const NamedRun base = ended_run(input, input.argument("base"));
   const NamedRun other = ended_run(input, input.argument("other"));
@@ -61,20 +62,6 @@ Truth loss_direction_truth(const RuleInput& input) {
                   base.name, out.figures["other_loss"], other.name, is_same ? ": the same" : "");
   out.source = source_of(base);
   return out;
-}
-
-}  // namespace
-
-Rule loss_direction_rule() {
-  static constexpr std::array kinds = {AnswerKind::direction};
-  static constexpr std::array needs = {"base", "other"};
-  static constexpr std::array may = {"at"};
-  return {"loss_direction",
-          "whether the validation loss of `other` is above that of `base`, at equal samples or at the end",
-          kinds,
-          needs,
-          may,
-          answered<loss_direction_truth>};
 }
 
 }  // namespace isobar

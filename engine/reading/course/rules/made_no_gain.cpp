@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "analyse/run_keys.h"
@@ -48,6 +47,8 @@ std::vector<NamedRun> without_repeats(const std::vector<RunCase>& made) {
   return out;
 }
 
+}  // namespace
+
 Truth made_no_gain_truth(const RuleInput& input) {
   const std::vector<NamedRun> made = without_repeats(input.made);
   if (made.size() != 2) {
@@ -75,18 +76,6 @@ Truth made_no_gain_truth(const RuleInput& input) {
                          counted(few.view().summary.world, "rank"), out.figures["many_rate"],
                          many.view().summary.world, ratio_sentence(compared));
   return out;
-}
-
-}  // namespace
-
-Rule made_no_gain_rule() {
-  static constexpr std::array kinds = {AnswerKind::make};
-  return {"made_no_gain",
-          "two runs of the learner's that differ in the ranks alone, doubled, and gain nothing",
-          kinds,
-          {},
-          {},
-          answered<made_no_gain_truth>};
 }
 
 }  // namespace isobar

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/text.h"
 #include "course/rules/all.h"
@@ -24,6 +23,8 @@ double bytes_of(const NamedRun& run, const std::vector<std::string>& parts) {
                run.name};
 }
 
+}  // namespace
+
 Truth memory_ratio_truth(const RuleInput& input) {
   const NamedRun base = ended_run(input, input.argument("base"));
   const NamedRun other = ended_run(input, input.argument("other"));
@@ -42,22 +43,6 @@ Truth memory_ratio_truth(const RuleInput& input) {
                          joined(parts, " and "), other.name, out.figures["base_mb"], base.name);
   out.source = "by formula";
   return out;
-}
-
-}  // namespace
-
-Rule memory_ratio_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other"};
-  static constexpr std::array may = {"part"};
-  return {"memory_ratio",
-          "predicted memory of a category (activations) of `other` over that of `base`",
-          kinds,
-          needs,
-          may,
-          answered<memory_ratio_truth>,
-          nullptr,
-          check_unit<Quantity::ratio>};
 }
 
 }  // namespace isobar

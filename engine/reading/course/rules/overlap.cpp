@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "analyse/comm_times.h"
@@ -66,6 +65,8 @@ double share_of(const std::vector<Interval>& part, const std::vector<Interval>& 
   return all > 0 ? static_cast<double>(length_of(part)) / static_cast<double>(all) : 0;
 }
 
+}  // namespace
+
 Truth overlapping_track_truth(const RuleInput& input) {
   const std::string stage = input.argument("stage", "forward");
   const NamedRun run = ended_run(input, input.argument("run"));
@@ -112,31 +113,6 @@ Truth made_overlap_truth(const RuleInput& input) {
   out.text = fmt::format("{} % of {} overlaps {}; {} % is required", percent_text(share), track, stage,
                          percent_text(wanted));
   return out;
-}
-
-}  // namespace
-
-Rule overlapping_track_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  static constexpr std::array may = {"stage"};
-  return {"overlapping_track",
-          "the kind of track (upload, load, bucket) that runs most beside a stage (forward)",
-          kinds,
-          needs,
-          may,
-          answered<overlapping_track_truth>};
-}
-
-Rule made_overlap_rule() {
-  static constexpr std::array kinds = {AnswerKind::make};
-  static constexpr std::array needs = {"track", "stage", "share"};
-  return {"made_overlap",
-          "a run of the learner's in which so many % of a track's time lie beside a stage",
-          kinds,
-          needs,
-          {},
-          answered<made_overlap_truth>};
 }
 
 }  // namespace isobar

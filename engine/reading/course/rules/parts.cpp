@@ -61,6 +61,17 @@ void check_repeats(const NamedRun& run, const Spread& values) {
 
 }  // namespace
 
+Truth Rule::find(const RuleInput& input) const {
+  try {
+    return tell(input);
+  } catch (const Cannot& cannot) {
+    Truth out;
+    out.cannot = cannot.why;
+    out.missing = cannot.missing;
+    return out;
+  }
+}
+
 void wrong_question(const Question& question, const std::string& what, const std::string& hint) {
   throw Error(what, question.origin, hint);
 }

@@ -15,23 +15,11 @@
 
 namespace isobar {
 
-/// Thrown by a rule that cannot tell; `answered` makes a Truth of it.
+/// Thrown by a rule that cannot tell; Rule::find makes a Truth of it.
 struct Cannot {
   std::string why;
   std::string missing = "";
 };
-
-template <Truth (*find)(const RuleInput&)>
-Truth answered(const RuleInput& input) {
-  try {
-    return find(input);
-  } catch (const Cannot& cannot) {
-    Truth out;
-    out.cannot = cannot.why;
-    out.missing = cannot.missing;
-    return out;
-  }
-}
 
 /// A run with the name that sentences call it by.
 struct NamedRun {

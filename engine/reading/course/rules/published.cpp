@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "config/toml_text.h"
 #include "core/text.h"
@@ -51,6 +50,8 @@ PublishedRow row_of(const RuleInput& input, const std::vector<TomlEntry>& entrie
   return out;
 }
 
+}  // namespace
+
 Truth published_truth(const RuleInput& input) {
   const std::vector<TomlEntry> entries = read_toml(input.home / "lessons/published.toml");
   const PublishedRow above = row_of(input, entries, input.argument("above"));
@@ -69,17 +70,6 @@ Truth published_truth(const RuleInput& input) {
       above.device == below.device ? above.device : above.device + " and " + below.device;
   out.source = fmt::format("recorded on {}, {}", device, input.argument("year"));
   return out;
-}
-
-}  // namespace
-
-Rule published_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"above", "below", "year"};
-  return {"published", "the ratio of two rows of lessons/published.toml in a year",
-          kinds,       needs,
-          {},          answered<published_truth>,
-          nullptr,     check_unit<Quantity::ratio>};
 }
 
 }  // namespace isobar

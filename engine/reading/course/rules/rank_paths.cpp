@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/text.h"
@@ -46,6 +45,8 @@ std::string paths_word(const Descent& ranks, const std::vector<double>& apart, d
   return from_base <= kEqualPaths ? "same" : "other";
 }
 
+}  // namespace
+
 Truth rank_paths_truth(const RuleInput& input) {
   const NamedRun base = ended_run(input, input.argument("base"));
   const NamedRun other = ended_run(input, input.argument("other"));
@@ -80,20 +81,6 @@ Truth rank_paths_truth(const RuleInput& input) {
                          out.figures["apart"], out.figures["from_one"]);
   out.source = source_of(base);
   return out;
-}
-
-}  // namespace
-
-Rule rank_paths_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"base", "other"};
-  return {"rank_paths",
-          "lesson 00: the paths of the ranks of `other` beside that of `base`, one rank: same, other (all "
-          "ranks walk one other path), offset (a constant distance apart), apart, diverges",
-          kinds,
-          needs,
-          {},
-          answered<rank_paths_truth>};
 }
 
 }  // namespace isobar

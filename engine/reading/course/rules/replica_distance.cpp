@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -47,6 +46,8 @@ std::string word_of(double first, double last) {
   return last < first / kStays ? "shrinks" : "stays";
 }
 
+}  // namespace
+
 Truth replica_distance_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
   const Distances distances = distances_of(run, "replicas");
@@ -81,30 +82,6 @@ Truth buffers_apart_truth(const RuleInput& input) {
                                                      out.figures["most"], out.figures["last"]);
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule replica_distance_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  return {"replica_distance",
-          "what the distance between replicas does: stays, grows, shrinks, zero",
-          kinds,
-          needs,
-          {},
-          answered<replica_distance_truth>};
-}
-
-Rule buffers_apart_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  return {"buffers_apart",
-          "what the buffers of ranks do: constant (the model owns none that change), equal, apart",
-          kinds,
-          needs,
-          {},
-          answered<buffers_apart_truth>};
 }
 
 }  // namespace isobar

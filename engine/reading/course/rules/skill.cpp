@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/text.h"
@@ -17,6 +16,8 @@ std::string steps_scored(const RunView& view) {
   for (const RunScores& one : view.scores) steps.push_back(std::to_string(one.step));
   return steps.empty() ? "it was never scored" : "it was scored after steps " + joined(steps);
 }
+
+}  // namespace
 
 Truth skill_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
@@ -43,17 +44,6 @@ Truth skill_truth(const RuleInput& input) {
                          out.figures["epoch"], out.figures["rmse"], out.figures["persistence"]);
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule skill_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  static constexpr std::array may = {"epoch"};
-  return {"skill", "yes or no: the headline RMSE after an epoch (1) is below that of persistence",
-          kinds,   needs,
-          may,     answered<skill_truth>};
 }
 
 }  // namespace isobar

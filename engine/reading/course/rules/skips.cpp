@@ -1,15 +1,11 @@
 // Which runs left out updates, because a gradient overflowed.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 
 namespace isobar {
-namespace {
-
 /// "both" says it of two; of three no single choice would.
 void check_skips(const Question& question) {
   const auto named = question.arguments("runs").size();
@@ -35,17 +31,6 @@ Truth skips_truth(const RuleInput& input) {
   if (out.accepted.size() == 2) out.accepted = {"both"};
   out.text = joined(told);
   return out;
-}
-
-}  // namespace
-
-Rule skips_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array may = {"runs"};
-  return {"skips", "which of two runs skipped steps; none, or both",
-          kinds,   {},
-          may,     answered<skips_truth>,
-          nullptr, check_skips};
 }
 
 }  // namespace isobar

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -59,6 +58,8 @@ Truth truth_of_speeds(const Speeds& speeds) {
   return out;
 }
 
+}  // namespace
+
 Truth speed_ratio_truth(const RuleInput& input) {
   const Speeds speeds = speeds_of(input);
   Truth out = truth_of_speeds(speeds);
@@ -97,42 +98,6 @@ Truth efficiency_truth(const RuleInput& input) {
                  {"other_ranks", figure_text(ranks(speeds.other))}};
   out.source = source_of(speeds.base);
   return out;
-}
-
-}  // namespace
-
-Rule speed_ratio_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other"};
-  return {"speed_ratio",
-          "samples/s of `other` over those of `base` (`best`: the fastest of the rest)",
-          kinds,
-          needs,
-          {},
-          answered<speed_ratio_truth>,
-          always_timed,
-          check_unit<Quantity::ratio>};
-}
-
-Rule speed_direction_rule() {
-  static constexpr std::array kinds = {AnswerKind::direction};
-  static constexpr std::array needs = {"base", "other"};
-  return {"speed_direction",
-          "whether `other` is faster than `base` (`best`: the fastest of the rest)",
-          kinds,
-          needs,
-          {},
-          answered<speed_direction_truth>,
-          always_timed};
-}
-
-Rule efficiency_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other"};
-  return {"efficiency", "samples/s a rank of `other` over those of `base`, in %",
-          kinds,        needs,
-          {},           answered<efficiency_truth>,
-          always_timed, check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

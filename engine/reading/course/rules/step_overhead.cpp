@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -32,6 +31,8 @@ double overhead_share(const BatchTime& small, double small_us, const BatchTime& 
   const double sample_us = std::max(0.0, (large_us - small_us) / (large.batch - small.batch));
   return std::clamp(1 - sample_us * small.batch / small_us, 0.0, 1.0);
 }
+
+}  // namespace
 
 Truth step_overhead_truth(const RuleInput& input) {
   std::vector<BatchTime> times;
@@ -67,23 +68,6 @@ Truth step_overhead_truth(const RuleInput& input) {
   out.low = shown(std::min(share, overhead_share(*small, few_us.least(), *large, all_us.most())));
   out.high = shown(std::max(share, overhead_share(*small, few_us.most(), *large, all_us.least())));
   return out;
-}
-
-}  // namespace
-
-Rule step_overhead_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice, AnswerKind::number};
-  static constexpr std::array may = {"runs"};
-  return {
-      "step_overhead",
-      "what part of a step of the smallest batch is there whatever the batch, by the time of the largest: "
-      "overhead (more than half), samples; as a number in %",
-      kinds,
-      {},
-      may,
-      answered<step_overhead_truth>,
-      always_timed,
-      check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "core/text.h"
@@ -25,6 +24,8 @@ Spread shares_of(const NamedRun& run, const std::vector<std::string>& fields, co
     return sum / one.mean(of);
   });
 }
+
+}  // namespace
 
 Truth share_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
@@ -62,30 +63,6 @@ Truth share_direction_truth(const RuleInput& input) {
                          out.figures["other_share"], other.name, is_same ? ": the same" : "");
   out.source = source_of(base);
   return out;
-}
-
-}  // namespace
-
-Rule share_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run", "fields"};
-  static constexpr std::array may = {"of"};
-  return {"share",      "mean of some fields over that of another (step_us), in %",
-          kinds,        needs,
-          may,          answered<share_truth>,
-          always_timed, check_unit<Quantity::share>};
-}
-
-Rule share_direction_rule() {
-  static constexpr std::array kinds = {AnswerKind::direction};
-  static constexpr std::array needs = {"base", "other", "fields"};
-  return {"share_direction",
-          "whether a share of the step is larger in `other` than in `base`",
-          kinds,
-          needs,
-          {},
-          answered<share_direction_truth>,
-          always_timed};
 }
 
 }  // namespace isobar

@@ -2,14 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 
 namespace isobar {
-namespace {
-
 Truth mean_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
   const Spread sums = sums_of(run, input.arguments("fields"));
@@ -60,35 +57,6 @@ Truth stage_gain_truth(const RuleInput& input) {
                  {"gain_percent", percent_text(gain_us / step_us)}};
   out.source = source_of(base);
   return out;
-}
-
-}  // namespace
-
-Rule mean_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run", "fields"};
-  return {"mean",       "what some fields take of a step together",
-          kinds,        needs,
-          {},           answered<mean_truth>,
-          always_timed, check_unit<Quantity::time>};
-}
-
-Rule without_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"run", "fields"};
-  return {"without",    "the step without some of its fields",
-          kinds,        needs,
-          {},           answered<without_truth>,
-          always_timed, check_unit<Quantity::time>};
-}
-
-Rule stage_gain_rule() {
-  static constexpr std::array kinds = {AnswerKind::number};
-  static constexpr std::array needs = {"base", "other", "fields"};
-  return {"stage_gain", "what `other` takes more than `base` of some fields, in % of its step",
-          kinds,        needs,
-          {},           answered<stage_gain_truth>,
-          always_timed, check_unit<Quantity::share>};
 }
 
 }  // namespace isobar

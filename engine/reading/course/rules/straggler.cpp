@@ -1,15 +1,12 @@
 // Which rank the others wait for.
 #include <fmt/format.h>
 
-#include <array>
 #include <map>
 
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 
 namespace isobar {
-namespace {
-
 Truth straggler_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
   std::map<int, std::size_t> times;  // by rank, -1 = none, in how many repeats
@@ -36,17 +33,6 @@ Truth straggler_truth(const RuleInput& input) {
                         : fmt::format("{} keeps the others waiting in most of the runs", key);
   out.source = source_of(run);
   return out;
-}
-
-}  // namespace
-
-Rule straggler_rule() {
-  static constexpr std::array kinds = {AnswerKind::choice};
-  static constexpr std::array needs = {"run"};
-  return {"straggler", "the rank that the others wait for: rank 0, rank 1, ..., none",
-          kinds,       needs,
-          {},          answered<straggler_truth>,
-          always_timed};
 }
 
 }  // namespace isobar
