@@ -17,8 +17,8 @@ goal = 1
 unit = "ms"
 ask = "How long is forward?"
 why = "It is half of the arithmetic."
-rule = "mean"
-with = { run = ["plain"], fields = ["forward_us"] }
+rule = "value"
+with = { run = ["plain"], of = "forward_us" }
 hints = ["Shorter than backward.", "A quarter of a step."]
 wrong = [{ answer = "above", says = "Only {value} ms are forward." }]
 reveal = "Forward takes {value} ms."
@@ -34,10 +34,10 @@ beat = "predict"
 goal = 2
 ask = "With another learning rate, what do the samples a second do?"
 why = "Only the numbers change."
-rule = "speed_direction"
+rule = "direction"
 with = { base = "one", other = "two" }
 hints = ["Look at the second."]
-reveal = "{base_rate} became {other_rate} samples/s."
+reveal = "{base_value} became {other_value} samples/s."
 [[question.run]]
 name = "one"
 set = ["optim.lr=0.0011"]
@@ -67,7 +67,7 @@ beat = "predict"
 goal = 3
 ask = "Which of the two is faster?"
 why = "One of them is."
-rule = "best_of"
+rule = "best"
 with = { runs = ["slow", "quick"] }
 hints = ["The name says it."]
 reveal = "{best} is."

@@ -25,8 +25,8 @@ tolerance = 0
 set = ["run.threads=1", "data.root=DATA"]
 ask = "32 samples, four at a time: how many steps is an epoch?"
 why = "Figures of speed leave the first epoch out."
-rule = "figure"
-with = { run = "run", name = "steps_per_epoch" }
+rule = "value"
+with = { run = "run", of = "steps_per_epoch" }
 hints = ["Divide."]
 wrong = [{ answer = "above", says = "An epoch ends when each sample came once, after {value} steps." }]
 reveal = "{value} steps."

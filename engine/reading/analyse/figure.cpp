@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyse/verdict.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -17,48 +18,92 @@ Value above_zero(double value) { return value > 0 ? Value(value) : std::nullopt;
 Value above_zero(std::int64_t value) { return above_zero(static_cast<double>(value)); }
 
 Value of_comm(const SteadyFigures& run, double CommFigures::*figure) {
-  return run.ranks && run.ranks->comm.comm_calls > 0 ? known(run.ranks->comm.*figure) : std::nullopt;
+  return run.ranks ? known(run.ranks->comm.*figure) : std::nullopt;
+}
+
+template <class Part>
+Value of_message(const SteadyFigures& run, const Part& part) {
+  const std::optional<MeanMessage> message = run.ranks ? mean_message(*run.ranks) : std::nullopt;
+  return message ? known(part(*message)) : std::nullopt;
 }
 
 using enum Quantity;
 using enum Better;
-constexpr bool kTimed = true, kCounted = false;
+using enum Made;
+constexpr const char* kTraces = "run.trace_steps";
 
 constexpr Figure kFigures[] = {
-    {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, kTimed,
+    {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, timed,
      [](const SteadyFigures& run) { return above_zero(run.samples_per_s); }},
-    {"step_us", "ms a step", time, less, FigureTable::runs, 4, kTimed,
+    {"step_us", "ms a step", time, less, FigureTable::runs, 4, timed,
      [](const SteadyFigures& run) { return above_zero(run.mean("step_us")); }},
-    {"mfu", "MFU", share, more, FigureTable::runs, 2, kTimed,
+    {"mfu", "MFU", share, more, FigureTable::runs, 2, timed,
      [](const SteadyFigures& run) { return above_zero(run.view.summary.mfu()); }},
-    {"peak_bytes", "memory", bytes, less, FigureTable::runs, 3, kCounted,
+    {"peak_bytes", "memory", bytes, less, FigureTable::runs, 3, counted,
      [](const SteadyFigures& run) { return above_zero(run.last("peak_bytes")); }},
-    {"valid_loss", "valid loss", score, less, FigureTable::runs, 6, kCounted,
+    {"valid_loss", "valid loss", score, less, FigureTable::runs, 6, counted,
      [](const SteadyFigures& run) {
        const RunSummary& summary = run.view.summary;
        return summary.has_valid_loss ? known(summary.valid_loss) : std::nullopt;
      }},
-    {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, kCounted,
+    {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, counted,
      [](const SteadyFigures& run) { return known(run.mean("comm_calls")); }},
-    {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, kTimed,
+    {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::exposed_us); }},
-    {"overlap", "overlap", share, more, FigureTable::comm, 1, kTimed,
-     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::overlap); }},
-    {"last_bucket", "last bucket", share, less, FigureTable::comm, 1, kTimed,
-     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::last_bucket); }},
-    {"steps_per_epoch", "steps an epoch", count, neither, FigureTable::none, 1, kCounted,
+    {"overlap", "overlap", share, more, FigureTable::comm, 1, timed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::overlap); }, kTraces},
+    {"last_bucket", "last bucket", share, less, FigureTable::comm, 1, timed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::last_bucket); }, kTraces},
+    {"samples_per_s_rank", "samples/s a rank", rate, more, FigureTable::none, 1, timed,
+     [](const SteadyFigures& run) {
+       const auto ranks = static_cast<double>(std::max<std::int64_t>(1, run.view.summary.world));
+       return above_zero(run.samples_per_s / ranks);
+     }},
+    {"comm_total_us", "comm ms", time, less, FigureTable::none, 1, timed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::comm_total_us); }},
+    {"hidden", "hidden", share, more, FigureTable::none, 1, timed,
+     [](const SteadyFigures& run) {
+       const Value total = of_comm(run, &CommFigures::comm_total_us);
+       const Value exposed = of_comm(run, &CommFigures::exposed_us);
+       return total && exposed && *total > 0 ? Value(std::clamp(1 - *exposed / *total, 0.0, 1.0))
+                                             : std::nullopt;
+     }},
+    // A mean all-reduce by the probe of the link.
+    {"latency_share", "latency", share, neither, FigureTable::none, 1, counted,
+     [](const SteadyFigures& run) {
+       return of_message(run, [](const MeanMessage& one) { return one.latency_share(); });
+     }},
+    {"message_latency_us", "latency ms", time, less, FigureTable::none, 1, counted,
+     [](const SteadyFigures& run) {
+       return of_message(run, [](const MeanMessage& one) { return one.latency_us; });
+     }},
+    {"message_moving_us", "moving ms", time, less, FigureTable::none, 1, counted,
+     [](const SteadyFigures& run) {
+       return of_message(run, [](const MeanMessage& one) { return one.moving_us; });
+     }},
+    {"message_bytes", "a message", bytes, less, FigureTable::none, 1, counted,
+     [](const SteadyFigures& run) {
+       return of_message(run, [](const MeanMessage& one) { return one.bytes; });
+     }},
+    {"activations_bytes", "activations", bytes, less, FigureTable::none, 1, planned,
+     [](const SteadyFigures& run) {
+       const auto& memory = run.view.memory;
+       const auto found = std::ranges::find(memory, "activations", [](const auto& one) { return one.first; });
+       return found == memory.end() ? std::nullopt : Value(static_cast<double>(found->second));
+     }},
+    {"steps_per_epoch", "steps an epoch", count, neither, FigureTable::none, 1, counted,
      [](const SteadyFigures& run) { return above_zero(run.view.steps_per_epoch); }},
-    {"epochs", "epochs", count, neither, FigureTable::none, 1, kCounted,
+    {"epochs", "epochs", count, neither, FigureTable::none, 1, counted,
      [](const SteadyFigures& run) {
        const auto steps = static_cast<double>(run.view.summary.steps);
        const auto epoch = above_zero(run.view.steps_per_epoch);
        return epoch ? Value(steps / *epoch) : std::nullopt;
      }},
-    {"launches", "launches", count, less, FigureTable::none, 1, kCounted,
+    {"launches", "launches", count, less, FigureTable::none, 1, counted,
      [](const SteadyFigures& run) { return known(run.last("launches")); }},
-    {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, kCounted,
+    {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, counted,
      [](const SteadyFigures& run) { return known(run.mean("read_bytes")); }},
-    {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, kCounted,
+    {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, counted,
      [](const SteadyFigures& run) { return known(run.mean("wire_bytes")); }},
 };
 

@@ -30,6 +30,14 @@ enum class Quantity {
 std::string value_text(Quantity quantity, double value);
 
 enum class Better { more, less, neither };
+
+/// How a figure comes about.
+enum class Made {
+  timed,    ///< other programs on the machine change it
+  counted,  ///< repeats of a run report the same, or nearly
+  planned   ///< by formula, before the first step
+};
+
 /// The tables of which a figure is a column.
 enum class FigureTable {
   runs,  ///< of runs side by side, where one of them reports it
@@ -43,10 +51,11 @@ struct Figure {
   Quantity quantity;
   Better better;
   FigureTable column;
-  int worth;      ///< of a table that is too wide the columns that are worth least go first
-  bool is_timed;  ///< other programs on the machine change it
+  int worth;  ///< of a table that is too wide the columns that are worth least go first
+  Made made;
   /// Nothing where the run does not report it.
   std::optional<double> (*of)(const SteadyFigures& run);
+  const char* asked_by = "";  ///< the key that makes a run report it, where not every run does
 };
 
 std::span<const Figure> all_figures();

@@ -25,8 +25,10 @@ constexpr DirectionWords kDirectionWords[] = {
     {"up", "up|+|more|higher|larger|greater|longer|rises|increases|increase"},
 };
 
-/// A time that is longer is slower: these two say a direction of speeds alone.
-constexpr const char* kSpeedRule = "speed_direction";
+/// "slower" and "faster" are a direction of speeds alone: a time that is longer is slower.
+bool asks_speed(const Question& question) {
+  return question.rule == "direction" && question.argument("of", "samples_per_s") == "samples_per_s";
+}
 
 constexpr std::size_t kMostTyped = 4096;
 
@@ -108,8 +110,8 @@ Answer parse_choice(const Question& question, const std::string& typed) {
 
 Answer parse_direction(const Question& question, const std::string& typed) {
   const std::string small = lower_case(typed);
-  if (question.rule == kSpeedRule && small == "slower") return of_text(question, "down");
-  if (question.rule == kSpeedRule && small == "faster") return of_text(question, "up");
+  if (asks_speed(question) && small == "slower") return of_text(question, "down");
+  if (asks_speed(question) && small == "faster") return of_text(question, "up");
   for (const DirectionWords& direction : kDirectionWords) {
     for (const std::string& word : split(direction.words, '|')) {
       if (small == word) return of_text(question, direction.name);

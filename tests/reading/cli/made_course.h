@@ -48,11 +48,11 @@ unit = "workers"
 tolerance = 0
 ask = "One worker or four: which number is fastest?"
 why = "Processors that wait are paid for."
-rule = "best_of"
+rule = "best"
 with = { runs = ["w1", "w4"] }
 hints = ["Who waits for whom?", "A batch takes longer than a step."]
-wrong = [{ answer = "1", says = "One thread reads a batch at a time: {worst_rate} samples/s." }]
-reveal = "{truth} gave {rate} samples/s."
+wrong = [{ answer = "1", says = "One thread reads a batch at a time: {worst_value} samples/s." }]
+reveal = "{truth} gave {best_value} samples/s."
 [[question.run]]
 name = "w1"
 set = ["data.workers=1"]

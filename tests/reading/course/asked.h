@@ -20,14 +20,14 @@ ask = "Which number of workers is best here?"
 why = "Each one more takes a processor."
 giveaway = ["four workers"]
 set = ["data.throttle_mb_per_s=40"]
-rule = "best_of"
-with = { runs = ["w1", "w4"], field = "samples_per_s" }
+rule = "best"
+with = { runs = ["w1", "w4"], of = "samples_per_s" }
 hints = ["How many processors are there?", "Who computes?"]
 wrong = [
   { answer = "16", says = "More threads than {best} share the same processors." },
   { answer = "below", says = "{you} cannot keep up." },
 ]
-reveal = "You said {you}, it is {truth}: {rate} samples/s."
+reveal = "You said {you}, it is {truth}: {best_value} samples/s."
 again = ["05_fusion"]
 
 [[question.run]]

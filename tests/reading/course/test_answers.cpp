@@ -131,7 +131,7 @@ TEST_CASE("a direction has many words") {
   for (const char* const typed : {"down", "-", "less"}) CHECK(parse_answer(question, typed).text == "down");
   // A longer step is a slower one: of times these would say the opposite.
   CHECK_THAT(refused(question, "slower"), says("is not a direction"));
-  question.rule = "speed_direction";
+  question.rule = "direction";
   CHECK(parse_answer(question, "faster").text == "up");
   CHECK(parse_answer(question, "slower").text == "down");
   for (const char* const typed : {"same", "=", "no change"})

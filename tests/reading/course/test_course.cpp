@@ -107,11 +107,11 @@ TEST_CASE("a stored answer that the question no longer has is refused, not grade
 
 TEST_CASE("a recorded run answers a question, and its source is said") {
   Learner learner;
-  std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"figure\"");
-  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
-                  "with = { run = \"w1\", name = \"steps_per_epoch\" }");
+  std::string text = replaced(all_kinds(), "rule = \"best\"", "rule = \"value\"");
+  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], of = \"samples_per_s\" }",
+                  "with = { run = \"w1\", of = \"steps_per_epoch\" }");
   text = replaced(text, "unit = \"workers\"", "unit = \"steps\"");
-  text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
+  text = replaced(text, "{truth}: {best_value} samples/s.", "{truth}.");
   text = replaced(text, "set = [\"data.workers=1\"]",
                   "lesson = \"01_baseline\"\nrecorded = \"01_baseline/recorded/a100-2023\"");
   text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
@@ -226,11 +226,11 @@ TEST_CASE("what was revealed is told again with the runs that are there, or not 
 
 TEST_CASE("a number is told again in the unit that it was stored in") {
   Learner learner;
-  std::string text = replaced(all_kinds(), "rule = \"best_of\"", "rule = \"formula\"");
-  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }",
+  std::string text = replaced(all_kinds(), "rule = \"best\"", "rule = \"formula\"");
+  text = replaced(text, "with = { runs = [\"w1\", \"w4\"], of = \"samples_per_s\" }",
                   "with = { name = \"upload_ms\", preset = \"cpu_micro\", gb_per_s = 1 }");
   text = replaced(text, "unit = \"workers\"", "unit = \"ms\"\ntolerance = 1");
-  text = replaced(text, "{truth}: {rate} samples/s.", "{truth}.");
+  text = replaced(text, "{truth}: {best_value} samples/s.", "{truth}.");
   text = replaced(text, "[[question.run]]\nname = \"w1\"\nset = [\"data.workers=1\"]\n", "");
   text = replaced(text, "[[question.run]]\nname = \"w4\"\nset = [\"data.workers=4\"]\nsteps = 60\n", "");
   text = replaced(text,

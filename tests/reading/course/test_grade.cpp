@@ -12,7 +12,7 @@ Truth truth_of(double number) {
   Truth out;
   out.number = number;
   out.source = "measured here";
-  out.figures = {{"best", "4"}, {"rate", "97"}};
+  out.figures = {{"best", "4"}, {"best_value", "97"}};
   return out;
 }
 
@@ -33,7 +33,7 @@ Truth accepting(const std::vector<std::string>& accepted) {
   out.accepted = accepted;
   out.text = "The loss rose.";
   out.source = "measured here";
-  out.figures = {{"fault_end", "1.2"}, {"line", "12"}, {"rate", "97"}, {"best", "4"}};
+  out.figures = {{"fault_end", "1.2"}, {"line", "12"}, {"best_value", "97"}, {"best", "4"}};
   return out;
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("what the runs cannot say is neither right nor wrong") {
   CHECK(out.truth.empty());
   CHECK(out.reveal.empty());
   CHECK_THAT(failure_of([&] { graded(asked_questions().at(0), "4", Truth{}); }),
-             says("the rule best_of says nothing of 02.best_workers"));
+             says("the rule best says nothing of 02.best_workers"));
 }
 
 TEST_CASE("a choice that offers nothing true cannot be answered, and says what was measured") {

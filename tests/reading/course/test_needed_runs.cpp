@@ -192,12 +192,12 @@ TEST_CASE("recorded runs are there or not, predicted ones cost nothing") {
 TEST_CASE("runs beside other programs stay missing for a rule that asks for times") {
   const Folder runs;
   Question question = question_of({wanted_run("base")});
-  question.rule = "mean";
+  question.rule = "value";
   question.kind = AnswerKind::number;
   question.unit = "ms";
-  question.with = {{"run", {"base"}}, {"fields", {"load_us"}}};
+  question.with = {{"run", {"base"}}, {"of", {"load_us"}}};
   const auto truth = [&] {
-    return rule_named("mean")->find(rule_input(question, project_home(), runs.find(question)));
+    return rule_named("value")->find(rule_input(question, project_home(), runs.find(question)));
   };
   for (const char* name : {"crowded1", "crowded2"})
     runs.leave(name, question.runs[0], {.processor_wait = 0.5});

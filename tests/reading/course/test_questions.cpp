@@ -50,7 +50,7 @@ TEST_CASE("a question is read with its runs, which take over what the file and t
   CHECK(best.goal == 2);
   CHECK_FALSE(best.tolerance);
   CHECK(best.with.at("runs") == std::vector<std::string>{"w1", "w4"});
-  CHECK(best.with.at("field") == std::vector<std::string>{"samples_per_s"});
+  CHECK(best.with.at("of") == std::vector<std::string>{"samples_per_s"});
   CHECK(best.hints.size() == 2);
   CHECK(best.wrong.at(1).answer == "below");
   CHECK(best.again == std::vector<std::string>{"05_fusion"});
@@ -96,11 +96,10 @@ TEST_CASE("a mistake in a questions.toml is said with file, line, what and a hin
        {"unit = \"workers\"", "unit = \"worker\"", "unit cannot be \"worker\"", "11:1",
         "did you mean workers?"},
        {"unit = \"workers\"\n", "", "a number needs a unit", "5:1", "units: us, ms, s"},
-       {"rule = \"best_of\"", "rule = \"best_off\"", "there is no rule \"best_off\"", "5:1",
-        "did you mean best_of?"},
-       {"rule = \"best_of\"", "rule = \"skips\"", "the rule skips cannot grade a number", "5:1",
+       {"rule = \"best\"", "rule = \"beast\"", "there is no rule \"beast\"", "5:1", "did you mean best?"},
+       {"rule = \"best\"", "rule = \"skips\"", "the rule skips cannot grade a number", "5:1",
         "it grades: choice"},
-       {"field = ", "feild = ", "best_of has no argument \"feild\"", "5:1", "did you mean field?"},
+       {"of = ", "off = ", "best has no argument \"off\"", "5:1", "did you mean of?"},
        {"with = { healthy = \"good\", ", "with = { ", "the rule curve needs healthy", "35:1", ""},
        {"fault = \"bad\" }", "fault = \"bed\" }", "fault = \"bed\" is none of its runs", "35:1",
         "did you mean bad?"},
@@ -128,7 +127,7 @@ TEST_CASE("a mistake in a questions.toml is said with file, line, what and a hin
 TEST_CASE("what a rule could not grade is refused before anybody answers") {
   check_mistakes(
       all_kinds(),
-      {{"unit = \"workers\"", "unit = \"ms\"", "the rule best_of does not give ms", "5:1",
+      {{"unit = \"workers\"", "unit = \"ms\"", "the rule best does not give ms", "5:1",
         "it gives a number of"},
        {"key = \"rises\"", "key = \"raises\"\n#", "no curve has the shape \"raises\"", "35:1", ""},
        {"key = \"rises\"", "key = \"a\"", "the key a is the letter of another choice", "35:1",
@@ -145,15 +144,14 @@ TEST_CASE("what a rule could not grade is refused before anybody answers") {
   CHECK_THAT(error_of([&] { parse_questions(choice, "q.toml", "02_workers"); }),
              says("\"flat\" is none of the choices") && says("q.toml:2:1"));
   const auto refused = [&](const std::string& rule, const std::string& with, const std::string& unit) {
-    std::string text = replaced(kNumberQuestion, "rule = \"best_of\"", "rule = \"" + rule + "\"");
-    text = replaced(text, "with = { runs = [\"w1\", \"w4\"], field = \"samples_per_s\" }", "with = " + with);
+    std::string text = replaced(kNumberQuestion, "rule = \"best\"", "rule = \"" + rule + "\"");
+    text = replaced(text, "with = { runs = [\"w1\", \"w4\"], of = \"samples_per_s\" }", "with = " + with);
     text = replaced(text, "unit = \"workers\"", "unit = \"" + unit + "\"");
     return error_of([&] { parse_questions(text, "q.toml", "02_workers"); });
   };
   const std::string one = "{ base = \"w1\", other = \"w4\"";
-  CHECK_THAT(refused("speed_ratio", one + " }", "ms"), says("does not give ms") && says("q.toml:2:1"));
-  CHECK_THAT(refused("figure_ratio", one + ", name = \"lunches\" }", "x"), says("did you mean launches?"));
-  CHECK_THAT(refused("figure_ratio", one + ", name = \"samples_per_s\" }", "x"), says("no plain ratio"));
+  CHECK_THAT(refused("ratio", one + " }", "ms"), says("does not give ms") && says("q.toml:2:1"));
+  CHECK_THAT(refused("ratio", one + ", of = \"lunches\" }", "x"), says("did you mean launches?"));
 }
 
 TEST_CASE("a missing field of a question is named") {

@@ -84,10 +84,10 @@ MadeRanks with_buffers(const std::vector<double>& apart) {
   return out;
 }
 
-Truth truth_of_run(const std::string& rule, const MadeRanks& made) {
+Truth truth_of_run(const AskedRule& asked, const MadeRanks& made) {
   const TempFolder folder;
   write(folder / "r", made);
-  return AskedRule(rule, {{"run", {"r"}}}).run("r", folder / "r", "06_ddp").truth();
+  return AskedRule(asked).run("r", folder / "r", "06_ddp").truth();
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ TEST_CASE("the direction of the overlap is that of the spans, and small differen
   const auto alike = write_three(folder, "alike", two_buckets(20, 45));    // as early
   const auto nearly = write_three(folder, "nearly", two_buckets(21, 45));  // and this
   const auto direction = [](const std::filesystem::path& base, const std::filesystem::path& other) {
-    return AskedRule("overlap_direction", {{"base", {"base"}}, {"other", {"other"}}})
+    return AskedRule("direction",
+                     {{"base", {"base"}}, {"other", {"other"}}, {"of", {"overlap"}}, {"within", {"0.05"}}})
         .run("base", base, "06_ddp")
         .run("other", other, "06_ddp");
   };
@@ -108,8 +109,8 @@ TEST_CASE("the direction of the overlap is that of the spans, and small differen
   CHECK(direction(early, alike).accepted() == Keys{"same"});
   CHECK(direction(early, nearly).accepted() == Keys{"same"});
   CHECK(direction(late, late).accepted() == Keys{"same"});
-  CHECK(direction(early, late).truth().figures.at("base_overlap") == "75");
-  CHECK(direction(early, late).truth().figures.at("other_overlap") == "0");
+  CHECK(direction(early, late).truth().figures.at("base_value") == "75");
+  CHECK(direction(early, late).truth().figures.at("other_value") == "0");
   write(folder / "bare", talking());
   CHECK_THAT(direction(early, folder / "bare").cannot("other"), says("run.trace_steps"));
   write(
@@ -125,45 +126,50 @@ TEST_CASE("the direction of the overlap is that of the spans, and small differen
 
 TEST_CASE("the last bucket's share is of the exposed time") {
   const TempFolder folder;
+  const With last = {{"run", {"r"}}, {"of", {"last_bucket"}}, {"beside", {"exposed_us"}}};
   const auto share = [&](const std::string& name, int first_ms, int last_ms) {
     const auto run = write_three(folder, name, two_buckets(first_ms, last_ms));
-    return AskedRule("last_bucket", {{"run", {"r"}}}, "%").run("r", run, "06_ddp");
+    return AskedRule("value", last, "%").run("r", run, "06_ddp");
   };
   CHECK(share("alone", 20, 50).truth().number == Approx(100));
   CHECK(share("queued", 45, 55).truth().number == Approx(100 * 10 / 15.0));
   CHECK(share("before", 60, 20).truth().number == Approx(0).margin(1e-9));
-  CHECK(share("again", 45, 55).truth().figures.at("share") == "67");
+  CHECK(share("again", 45, 55).truth().figures.at("value") == "67");
   write(folder / "bare", talking());
-  CHECK_THAT(AskedRule("last_bucket", {{"run", {"r"}}}, "%").run("r", folder / "bare", "06_ddp").cannot("r"),
-             says("traced no bucket that was exposed"));
-  CHECK_THAT(error_of([] {
-               const AskedRule wrong("last_bucket", {{"run", {"r"}}}, "ms");
+  CHECK_THAT(AskedRule("value", last, "%").run("r", folder / "bare", "06_ddp").cannot("r"),
+             says("reports no last_bucket, which run.trace_steps asks for"));
+  CHECK_THAT(error_of([&] {
+               const AskedRule wrong("value", last, "ms");
                wrong.rule().check(wrong.question());
              }),
              says("does not give ms"));
 }
 
 TEST_CASE("a link is bound by what takes more than half of a mean all-reduce") {
-  const auto bound = [](double latency_us, double busbw) {
-    return truth_of_run("link_bound", with_probe(latency_us, busbw));  // 100 kB a call: 100 us at 1 GB/s
+  const With with = {{"run", {"r"}}, {"of", {"latency_share"}}, {"beside", {"message_bytes"}}};
+  With choice = with;
+  choice["classes"] = {"bandwidth 0", "latency 0.5"};
+  const AskedRule link = AskedRule("value", choice).kind(AnswerKind::choice);
+  const auto bound = [&](double latency_us, double busbw) {
+    return truth_of_run(link, with_probe(latency_us, busbw));  // 100 kB a call: 100 us at 1 GB/s
   };
   CHECK(bound(101, 1).accepted == Keys{"latency"});
   CHECK(bound(99, 1).accepted == Keys{"bandwidth"});
-  CHECK(bound(4000, 1.25).figures.at("latency_share") == "98");
-  CHECK(bound(4000, 1.25).figures.at("kb") == "100");
+  CHECK(bound(4000, 1.25).figures.at("value") == "98");
+  CHECK(bound(4000, 1.25).figures.at("message_mb") == "0.1");
   const TempFolder folder;
   write(folder / "r", with_probe(300, 1));
-  AskedRule number("link_bound", {{"run", {"r"}}}, "%");
+  AskedRule number("value", with, "%");
   CHECK(number.run("r", folder / "r", "06_ddp").kind(AnswerKind::number).truth().number == Approx(75));
-  CHECK_THAT(truth_of_run("link_bound", talking()).cannot, says("did not measure their link"));
+  CHECK_THAT(truth_of_run(link, talking()).cannot, says("reports no latency_share"));
   MadeRanks silent = with_probe(10, 1);
   silent.more = [](int, int, JsonLine& line) { line.add("backward_us", 50'000).add("comm_us", 10); };
-  CHECK_THAT(truth_of_run("link_bound", silent).cannot, says("or sent nothing"));
+  CHECK_THAT(truth_of_run(link, silent).cannot, says("reports no latency_share"));
 }
 
 TEST_CASE("buffers are constant, equal, or apart") {
   const auto what = [](const std::vector<double>& apart) {
-    return truth_of_run("buffers_apart", with_buffers(apart));
+    return truth_of_run(AskedRule("buffers_apart", {{"run", {"r"}}}), with_buffers(apart));
   };
   CHECK(what({}).accepted == Keys{"constant"});
   CHECK(what({0, 0}).accepted == Keys{"equal"});
@@ -174,10 +180,11 @@ TEST_CASE("buffers are constant, equal, or apart") {
   CHECK(what({std::nan("")}).accepted == Keys{"apart"});  // no number is equal to none
   MadeRanks alone = with_buffers({});
   alone.world = 1;
-  CHECK_THAT(truth_of_run("buffers_apart", alone).cannot, says("is a run of one rank"));
+  CHECK_THAT(truth_of_run(AskedRule("buffers_apart", {{"run", {"r"}}}), alone).cannot,
+             says("is a run of one rank"));
   MadeRanks stopped = with_buffers({});
   stopped.end = "stopped";
-  CHECK_THAT(truth_of_run("buffers_apart", stopped).cannot, says("was stopped"));
+  CHECK_THAT(truth_of_run(AskedRule("buffers_apart", {{"run", {"r"}}}), stopped).cannot, says("was stopped"));
 }
 
 TEST_CASE("calls by the plan, and bytes of all gradients") {

@@ -34,10 +34,12 @@ MadeRanks with_slow(int slow) {
   return out;
 }
 
-AskedRule of_ranks(const std::string& rule, const MadeRanks& made, const std::string& unit = "") {
+AskedRule of_ranks(const std::string& rule, const MadeRanks& made, const std::string& unit = "",
+                   With with = {}) {
   const TempFolder folder;
   made.write(folder);
-  return AskedRule(rule, {{"run", {"r"}}}, unit).run("r", folder.path(), kDdp);
+  with["run"] = {"r"};
+  return AskedRule(rule, with, unit).run("r", folder.path(), kDdp);
 }
 
 /// Six steps of 100 us: forward from 0 to 40, backward to 100, and what `more` adds to each.
@@ -67,20 +69,22 @@ void uploads(MadeSpans& out, int step, int begin_us) {
 }  // namespace
 
 TEST_CASE("communication that is hidden is what is under way and does not show") {
-  const Truth most = of_ranks("hidden_share", talking(20'000, 2'000), "%").truth();
+  const With hidden = {{"of", {"hidden"}}, {"beside", {"exposed_us", "comm_total_us"}}};
+  const Truth most = of_ranks("value", talking(20'000, 2'000), "%", hidden).truth();
   CHECK(most.number == Approx(90));
   CHECK(most.accepted.empty());
   CHECK(most.figures.at("exposed_ms") == "2");
-  CHECK(most.figures.at("total_ms") == "20");
-  const auto choice = [](double total_us, double exposed_us) {
-    return of_ranks("hidden_share", talking(total_us, exposed_us)).kind(AnswerKind::choice).accepted();
+  CHECK(most.figures.at("comm_total_ms") == "20");
+  With classes = hidden;
+  classes["classes"] = {"none 0", "half 0.25", "most 0.75"};
+  const auto choice = [&](double total_us, double exposed_us) {
+    return of_ranks("value", talking(total_us, exposed_us), "", classes).kind(AnswerKind::choice).accepted();
   };
   CHECK(choice(20'000, 2'000) == Keys{"most"});
   CHECK(choice(20'000, 20'000) == Keys{"none"});
   CHECK(choice(20'000, 30'000) == Keys{"none"});  // it waits for others too
   CHECK(choice(20'000, 9'000) == Keys{"half"});
-  CHECK(of_ranks("hidden_share", talking(0, 1'000), "%").cannot("r") ==
-        "`r` recorded no communication between ranks");
+  CHECK(of_ranks("value", talking(0, 1'000), "%", hidden).cannot("r") == "`r` reports no hidden");
 }
 
 TEST_CASE("the rank that the others wait for is named, or none") {
@@ -145,7 +149,7 @@ TEST_CASE("efficiency is samples/s a rank of many over those of few") {
     return folder / (name + "0");
   };
   const auto efficiency = [](const std::filesystem::path& one, const std::filesystem::path& four) {
-    return AskedRule("efficiency", {{"base", {"one"}}, {"other", {"four"}}}, "%")
+    return AskedRule("ratio", {{"base", {"one"}}, {"other", {"four"}}, {"of", {"samples_per_s_rank"}}}, "%")
         .run("one", one, kDdp)
         .run("four", four, kDdp);
   };
@@ -154,8 +158,8 @@ TEST_CASE("efficiency is samples/s a rank of many over those of few") {
   CHECK(truth.number == Approx(80).epsilon(0.01));
   CHECK(truth.low < truth.number);
   CHECK(truth.high > truth.number);
-  CHECK(truth.figures.at("efficiency") == "80");
-  CHECK(truth.figures.at("other_ranks") == "4");
+  CHECK(truth.figures.at("ratio") == "80");
+  CHECK(truth.figures.at("other_value") == "63.9");
   CHECK(efficiency(one, add("slow", 2, 400'000, 3)).truth().number == Approx(25).epsilon(0.01));
   CHECK_THAT(efficiency(one, add("two", 2, 100'000, 2)).cannot("four"),
              says("`four` has 2 runs, 3 are needed"));

@@ -20,13 +20,17 @@ MadeSteps loading(double ms, const std::string& workers) {
   return out;
 }
 
-AskedRule share_of(const std::filesystem::path& run) {
-  return AskedRule("share", {{"run", {"slow"}}, {"fields", {"load_us", "copy_us"}}}, "%").run("slow", run);
+AskedRule share_of_step(const std::vector<std::string>& fields) {
+  return AskedRule("value", {{"run", {"slow"}}, {"of", fields}, {"over", {"step_us"}}}, "%");
 }
 
-AskedRule best_of(const std::vector<std::pair<std::string, std::filesystem::path>>& runs,
-                  const std::string& field = "samples_per_s") {
-  AskedRule out("best_of", {{"field", {field}}}, "workers");
+AskedRule share_of(const std::filesystem::path& run) {
+  return share_of_step({"load_us", "copy_us"}).run("slow", run);
+}
+
+AskedRule best(const std::vector<std::pair<std::string, std::filesystem::path>>& runs,
+               const std::string& field = "samples_per_s") {
+  AskedRule out("best", {{"of", {field}}}, "workers");
   for (const auto& [name, folder] : runs) out.run(name, folder);
   return out;
 }
@@ -38,7 +42,7 @@ TEST_CASE("a share is the mean of some fields over that of the step, and lies wi
   const Truth truth = share_of(runs.add_three("one", with_workers("0"))).truth();
   CHECK(truth.number == Approx(100 * 4.0 / 20.5));
   CHECK(truth.low == Approx(truth.number));  // all times of the repeats differ by one factor
-  CHECK(truth.figures.at("share") == "20");
+  CHECK(truth.figures.at("value") == "20");
   CHECK(truth.figures.at("part_ms") == "4");
   CHECK(truth.figures.at("whole_ms") == "20.5");
   CHECK(truth.source == "measured here");
@@ -56,9 +60,8 @@ TEST_CASE("a run that is not fit for times is named, with what is wrong with it"
     return share_of(runs.add(name, made)).cannot("slow");
   };
   CHECK(share_of(runs.add("fit", with_workers("0"))).truth().cannot == "");
-  CHECK(
-      AskedRule("share", {{"run", {"slow"}}, {"fields", {"load_us"}}}, "%").missing("slow").cannot("slow") ==
-      "the run `slow` of 01_baseline is not there");
+  CHECK(share_of_step({"load_us"}).missing("slow").cannot("slow") ==
+        "the run `slow` of 01_baseline is not there");
   CHECK(cannot("stopped", {.steps = 12, .end = "stopped"}) == "`slow` was stopped after 12 of 12 steps");
   CHECK(cannot("failed", {.end = "failed", .reason = "the disk is full"}) ==
         "`slow` failed after 30 of 30 steps: the disk is full");
@@ -86,18 +89,17 @@ TEST_CASE("a field that no step has cannot be told, and a stage that was never e
   made.stage_ms.erase("copy");
   const auto run = runs.add("one", made);
   CHECK(share_of(run).truth().number == Approx(100 * 3.0 / 19.5));
-  CHECK(AskedRule("share", {{"run", {"slow"}}, {"fields", {"stall"}}}, "%").run("slow", run).cannot("slow") ==
-        "`slow` recorded no stall");
+  CHECK(share_of_step({"stall_us"}).run("slow", run).cannot("slow") == "`slow` recorded no stall_us");
 }
 
 TEST_CASE("a question whose unit is of something else is wrong, and so is one of a run that it has not") {
   MadeRuns runs;
   const auto run = runs.add("one", with_workers("0"));
-  const With with = {{"run", {"slow"}}, {"fields", {"load_us"}}};
+  const With with = {{"run", {"slow"}}, {"of", {"load_us"}}, {"over", {"step_us"}}};
   CHECK_THAT(
-      error_of([&] { AskedRule("share", with, "ms").run("slow", run).truth(); }),
-      says("the rule share does not give ms") && says("questions.toml:3:1") && says("it gives a share"));
-  CHECK_THAT(error_of([&] { AskedRule("share", with, "%").run("slowly", run).truth(); }),
+      error_of([&] { AskedRule("value", with, "ms").run("slow", run).truth(); }),
+      says("the rule value does not give ms") && says("questions.toml:3:1") && says("it gives a share"));
+  CHECK_THAT(error_of([&] { AskedRule("value", with, "%").run("slowly", run).truth(); }),
              says("the question has no run \"slow\"") && says("did you mean slowly?"));
 }
 
@@ -105,7 +107,8 @@ TEST_CASE("a share of two runs goes up, down, or stays the same where no plot wo
   MadeRuns runs;
   const auto base = runs.add_three("base", with_workers("0"));
   const auto direction = [&](const std::filesystem::path& other) {
-    return AskedRule("share_direction", {{"base", {"a"}}, {"other", {"b"}}, {"fields", {"load_us"}}})
+    return AskedRule("direction",
+                     {{"base", {"a"}}, {"other", {"b"}}, {"of", {"load_us"}}, {"over", {"step_us"}}})
         .run("a", base)
         .run("b", other);
   };
@@ -113,8 +116,8 @@ TEST_CASE("a share of two runs goes up, down, or stays the same where no plot wo
   CHECK(direction(runs.add_three("less", loading(0, "2"))).accepted() == Keys{"down"});
   CHECK(direction(runs.add_three("same", loading(3.1, "3"))).accepted() == Keys{"same"});
   const Truth truth = direction(runs.path() / "more1").truth();
-  CHECK(truth.figures.at("base_share") == "15");
-  CHECK(truth.figures.at("other_share") == "34");
+  CHECK(truth.figures.at("base_value") == "15");
+  CHECK(truth.figures.at("other_value") == "34");
   CHECK(direction(runs.add("single", loading(9, "4"))).cannot("b") ==
         "`b` has 1 run, 3 are needed to tell a difference from noise");
 }
@@ -122,26 +125,27 @@ TEST_CASE("a share of two runs goes up, down, or stays the same where no plot wo
 TEST_CASE("means, and what is left of a step without them, are in the unit that is asked for") {
   MadeRuns runs;
   const auto run = runs.add_three("one", with_workers("0"));
-  const With with = {{"run", {"r"}}, {"fields", {"forward_us", "backward_us"}}};
-  CHECK(AskedRule("mean", with, "ms").run("r", run).truth().number == Approx(14));
-  CHECK(AskedRule("mean", with, "us").run("r", run).truth().number == Approx(14000));
-  CHECK(AskedRule("mean", with, "s").run("r", run).truth().figures.at("value") == "0.014");
-  const Truth left = AskedRule("without", with, "ms").run("r", run).truth();
+  const With with = {{"run", {"r"}}, {"of", {"forward_us", "backward_us"}}};
+  const With less = {{"run", {"r"}}, {"of", {"step_us"}}, {"less", {"forward_us", "backward_us"}}};
+  CHECK(AskedRule("value", with, "ms").run("r", run).truth().number == Approx(14));
+  CHECK(AskedRule("value", with, "us").run("r", run).truth().number == Approx(14000));
+  CHECK(AskedRule("value", with, "s").run("r", run).truth().figures.at("value") == "14");  // ms in texts
+  const Truth left = AskedRule("value", less, "ms").run("r", run).truth();
   CHECK(left.number == Approx(6.5));
   CHECK(left.low == Approx(6.5 * 0.99));
   CHECK(left.high == Approx(6.5 * 1.01));
-  CHECK(left.figures.at("step_ms") == "20.5");
-  CHECK(left.figures.at("without_ms") == "6.50");
+  CHECK(left.figures.at("whole_ms") == "20.5");
+  CHECK(left.figures.at("value") == "6.50");
   const auto stopped = runs.add("stopped", {.end = "stopped", .keys = {{"data.workers", "1"}}});
-  CHECK_THAT(AskedRule("mean", with, "ms").run("r", stopped).cannot("r"), says("was stopped"));
-  CHECK_THAT(AskedRule("without", with, "ms").run("r", stopped).cannot("r"), says("was stopped"));
+  CHECK_THAT(AskedRule("value", with, "ms").run("r", stopped).cannot("r"), says("was stopped"));
+  CHECK_THAT(AskedRule("value", less, "ms").run("r", stopped).cannot("r"), says("was stopped"));
 }
 
 TEST_CASE("repeats that differ much do not make all answers right") {
   MadeRuns runs;
   for (const int load_ms : {1, 4, 16}) runs.add("load" + std::to_string(load_ms), loading(load_ms, "1"));
-  const With with = {{"run", {"r"}}, {"fields", {"load_us"}}};
-  const Truth truth = AskedRule("mean", with, "ms").run("r", runs.path() / "load4").truth();
+  const With with = {{"run", {"r"}}, {"of", {"load_us"}}};
+  const Truth truth = AskedRule("value", with, "ms").run("r", runs.path() / "load4").truth();
   CHECK(truth.number == Approx(4));
   CHECK(truth.low == Approx(4 / 1.5));
   CHECK(truth.high == Approx(4 * 1.5));
@@ -153,8 +157,7 @@ TEST_CASE("what one stage gains is in per cent of the slower run's step") {
   MadeSteps made = with_workers("1");
   made.stage_ms["optimize"] = 4;
   const auto gain = [&](const std::filesystem::path& plain) {
-    return AskedRule("stage_gain", {{"base", {"fused"}}, {"other", {"plain"}}, {"fields", {"optimize_us"}}},
-                     "%")
+    return AskedRule("gain", {{"base", {"fused"}}, {"other", {"plain"}}, {"of", {"optimize_us"}}}, "%")
         .run("fused", fused)
         .run("plain", plain);
   };
@@ -178,7 +181,7 @@ TEST_CASE("the ratio of two speeds comes with its interval, and inside the sprea
   MadeRuns runs;
   const auto base = runs.add_three("base", with_workers("0"));
   const auto ratio = [&](const std::filesystem::path& other) {
-    return AskedRule("speed_ratio", {{"base", {"a"}}, {"other", {"b"}}}, "x").run("a", base).run("b", other);
+    return AskedRule("ratio", {{"base", {"a"}}, {"other", {"b"}}}, "x").run("a", base).run("b", other);
   };
   MadeSteps fast = with_workers("1");
   fast.factor = 0.5;
@@ -188,8 +191,8 @@ TEST_CASE("the ratio of two speeds comes with its interval, and inside the sprea
   CHECK(truth.high < 2.1);
   CHECK(truth.low < truth.number);
   CHECK(truth.figures.at("ratio") == "2.00");
-  CHECK(truth.figures.at("base_rate") == "195");
-  CHECK(truth.figures.at("other_rate") == "390");
+  CHECK(truth.figures.at("base_value") == "195");
+  CHECK(truth.figures.at("other_value") == "390");
   MadeSteps alike = with_workers("2");
   alike.factor = 1.015;
   const Truth same = ratio(runs.add_three("alike", alike)).truth();
@@ -206,7 +209,7 @@ TEST_CASE("runs of two sources make no ratio, and a prediction needs no repeats"
         name, {.factor = factor, .keys = {{"data.workers", "\"" + name + "\""}}, .provenance = provenance});
   };
   const auto ratio = [&](const std::filesystem::path& base, const std::filesystem::path& other) {
-    return AskedRule("speed_ratio", {{"base", {"a"}}, {"other", {"b"}}}, "x").run("a", base).run("b", other);
+    return AskedRule("ratio", {{"base", {"a"}}, {"other", {"b"}}}, "x").run("a", base).run("b", other);
   };
   const auto predicted = add("predicted", "predicted", 1), faster = add("faster", "predicted", 0.5);
   CHECK(ratio(predicted, add("measured", "", 1)).cannot() ==
@@ -222,7 +225,7 @@ TEST_CASE("runs of two sources make no ratio, and a prediction needs no repeats"
 TEST_CASE("predicted runs beside lesson 08 say what a graph gains there") {
   const auto home = project_home() / "lessons/08_cuda_graphs/recorded/predicted-h200";
   const auto ratio = [&](const std::string& batch) {
-    return AskedRule("speed_ratio", {{"base", {"launched"}}, {"other", {"graph"}}}, "x")
+    return AskedRule("ratio", {{"base", {"launched"}}, {"other", {"graph"}}}, "x")
         .run("launched", home / (batch + "-launched"), "08_cuda_graphs")
         .run("graph", home / (batch + "-graph"), "08_cuda_graphs")
         .truth();
@@ -244,7 +247,7 @@ TEST_CASE("repeats that equal runs really made are the same") {
     made.factor = 4e3 / 20.5 / rates[i];
     runs.add((i % 2 == 0 ? "a" : "b") + std::to_string(i), made);
   }
-  const AskedRule asked = AskedRule("speed_direction", {{"base", {"a"}}, {"other", {"b"}}})
+  const AskedRule asked = AskedRule("direction", {{"base", {"a"}}, {"other", {"b"}}})
                               .run("a", runs.path() / "a0")
                               .run("b", runs.path() / "b1");
   CHECK(asked.accepted() == Keys{"same"});
@@ -259,7 +262,7 @@ TEST_CASE("a speed goes up, down, or stays, also against the best of the others"
   };
   const auto slow = of("0", 1), best = of("4", 0.5), crowded = of("16", 0.6);
   const auto direction = [&](const std::string& base, const std::string& other) {
-    return AskedRule("speed_direction", {{"base", {base}}, {"other", {other}}})
+    return AskedRule("direction", {{"base", {base}}, {"other", {other}}})
         .run("w0", slow)
         .run("w4", best)
         .run("w16", crowded);
@@ -281,28 +284,25 @@ TEST_CASE("as good as the best is what is the same, and the numbers between are 
   };
   const auto none = of("0", 1), two = of("2", 0.505), four = of("4", 0.5), eight = of("8", 0.51),
              many = of("16", 0.7);
-  const Truth truth = best_of({none, two, four, eight, many}).truth();
+  const Truth truth = best({none, two, four, eight, many}).truth();
   CHECK(truth.number == 4);
   CHECK(truth.low == 2);
   CHECK(truth.high == 8);
   CHECK(truth.accepted == Keys{"2", "4", "8"});
   CHECK(truth.figures.at("best") == "4");
   CHECK(truth.figures.at("worst") == "0");
-  CHECK(truth.figures.at("rate") == "390");
+  CHECK(truth.figures.at("best_value") == "390");
   CHECK(truth.figures.at("as_good") == "2, 4, 8");
-  const Truth alone = best_of({none, four, many}).truth();
+  const Truth alone = best({none, four, many}).truth();
   CHECK(alone.low == 4);
   CHECK(alone.high == 4);
-  CHECK(best_of({none, four}).kind(AnswerKind::choice).accepted() == Keys{"w4"});
-  CHECK(best_of({none, four, many}, "read_cpu_us").truth().number == 4);
-  CHECK_THAT(best_of({none, four}).missing("w1").cannot("w1"), says("is not there"));
-  CHECK_THAT(best_of({none, {"w5", runs.add("single", with_workers("5"))}}).cannot("w5"),
+  CHECK(best({none, four}).kind(AnswerKind::choice).accepted() == Keys{"w4"});
+  CHECK(best({none, four, many}, "read_cpu_us").truth().number == 4);
+  CHECK_THAT(best({none, four}).missing("w1").cannot("w1"), says("is not there"));
+  CHECK_THAT(best({none, {"w5", runs.add("single", with_workers("5"))}}).cannot("w5"),
              says("`w5` has 1 run"));
-  CHECK_THAT(error_of([&] {
-               best_of({{"none", none.second}, four}).truth();
-             }),
-             says("no number in its name"));
-  CHECK_THAT(error_of([&] { best_of({four}).truth(); }), says("two or more"));
+  CHECK_THAT(error_of([&] { best({{"none", none.second}, four}).truth(); }), says("no number in its name"));
+  CHECK_THAT(error_of([&] { best({four}).truth(); }), says("two or more"));
 }
 
 TEST_CASE("a number that is worse than its neighbours ends what is as good") {
@@ -312,7 +312,7 @@ TEST_CASE("a number that is worse than its neighbours ends what is as good") {
     made.factor = factor;
     return std::pair{"w" + workers, runs.add_three("w" + workers + "-", made)};
   };
-  const Truth truth = best_of({of("1", 0.5), of("2", 1), of("4", 0.5)}).truth();
+  const Truth truth = best({of("1", 0.5), of("2", 1), of("4", 0.5)}).truth();
   CHECK(truth.low == truth.number);
   CHECK(truth.high == truth.number);
 }
