@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/rank_stream.h"
+#include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "record/run_folder.h"

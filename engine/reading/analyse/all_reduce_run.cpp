@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <utility>
 
-#include "analyse/event_log.h"
-#include "analyse/rank_stream.h"
+#include "analyse/event.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
@@ -16,27 +16,6 @@ namespace isobar {
 namespace {
 
 constexpr const char* kAllReduceLesson = "09_all_reduce";
-
-struct StreamBuilder {
-  std::vector<AllReduceStep> steps;
-  std::string lesson;
-  int world = 1;
-
-  void take(const Event& event) {
-    if (event.kind() == "run") {
-      lesson = event.text("lesson");
-      world = static_cast<int>(Attempt(event).world);
-    }
-    if (event.kind() != "step") return;
-    steps.push_back({.bytes = event.number("bytes"),
-                     .time_us = event.number("all_reduce_us"),
-                     .messages = event.number("comm_calls"),
-                     .sent_bytes = event.number("wire_bytes"),
-                     .wrong = event.integer("wrong_values"),
-                     .agrees = event.number("same_bits", 1) != 0});
-  }
-  void clear() { *this = {}; }
-};
 
 void join(AllReduceStep& all, const AllReduceStep& rank) {
   all.time_us = std::max(all.time_us, rank.time_us);
@@ -77,29 +56,37 @@ Link link_in(const ConfigText& config) {
 
 AllReduceRun read_all_reduces(const std::filesystem::path& run) {
   check_run_folder(run);
-  std::vector<StreamBuilder> ranks;
+  AllReduceRun out;
+  bool is_first = true;
   for (const int rank : ranks_in(run)) {
-    EventLog log(RunFolder{run}.stream_file(rank));
-    log.read_all(ranks.emplace_back());
-    const std::string& lesson = ranks.back().lesson;
+    std::vector<AllReduceStep> steps;
+    std::string lesson;
+    EventLog(RunFolder{run}.stream_file(rank)).read_all([&](const Event& event) {
+      if (event.kind() == "run") {
+        lesson = event.text("lesson");
+        if (is_first) out.ranks = static_cast<int>(Attempt(event).world);
+      }
+      if (event.kind() != "step") return;
+      steps.push_back({.bytes = event.number("bytes"),
+                       .time_us = event.number("all_reduce_us"),
+                       .messages = event.number("comm_calls"),
+                       .sent_bytes = event.number("wire_bytes"),
+                       .wrong = event.integer("wrong_values"),
+                       .agrees = event.number("same_bits", 1) != 0});
+    });
     if (!lesson.empty() && lesson != kAllReduceLesson)
       throw Error("this is a run of " + printable(lesson, 40) + ", which times no all-reduces", run.string(),
                   std::string("a run of ") + kAllReduceLesson);
+    if (std::exchange(is_first, false)) out.steps = steps;
+    out.steps.resize(std::min(out.steps.size(), steps.size()));
+    for (std::size_t i = 0; i < out.steps.size(); ++i) join(out.steps[i], steps[i]);
   }
-  std::size_t made = ranks.empty() ? 0 : ranks.front().steps.size();
-  for (const StreamBuilder& one : ranks) made = std::min(made, one.steps.size());
-  if (made == 0)
+  if (out.steps.empty())
     throw Error("the run recorded no all-reduce", run.string(),
                 std::string("./isobar run ") + kAllReduceLesson);
-  AllReduceRun out{.ranks = ranks.front().world};
   const ConfigText config = config_of(run);
   if (const auto kind = choice_named<AllReduceKind>(value_in(config, "comm.algorithm"))) out.kind = *kind;
   out.link = link_in(config);
-  for (std::size_t i = 0; i < made; ++i) {
-    AllReduceStep step = ranks.front().steps[i];
-    for (const StreamBuilder& one : ranks) join(step, one.steps[i]);
-    out.steps.push_back(step);
-  }
   return out;
 }
 

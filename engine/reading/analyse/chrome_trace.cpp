@@ -89,14 +89,10 @@ void add_counters(TraceEventFile& out, const TraceProcess& process, const SpanTa
   const CurveRef slots = series.find("train/queue_slots");
   if (!slots) return;
   for (const StepWindow& window : step_windows(table)) {
-    const auto step = static_cast<double>(window.step);
-    const std::size_t row = slots.places->step.lower_bound(step);
-    const std::size_t i = slots.curve->index_of_row(row);
-    if (i >= slots.curve->y.size() || slots.places->step[slots.curve->row(i)] != step) continue;
-    const double value = slots.curve->y[i];
-    if (!std::isfinite(value)) continue;
+    const std::optional<double> value = slots.between(window.step, window.step).mean();
+    if (!value) continue;
     out.add(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"name":"queue_slots","ts":{},"args":{{"ready":{}}}}})",
-                        process.rank, window.begin_us + process.shift_us, value));
+                        process.rank, window.begin_us + process.shift_us, *value));
   }
 }
 

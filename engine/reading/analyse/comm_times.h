@@ -1,5 +1,6 @@
 #pragma once
 // When a rank communicated, and what ran beside it, from its spans.
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -7,6 +8,22 @@
 #include "analyse/spans.h"
 
 namespace isobar {
+
+/// A stretch of time. Sets of them count when something ran, not how often it was said.
+struct Interval {
+  std::int64_t begin = 0;
+  std::int64_t end = 0;  ///< not part of it
+  bool operator==(const Interval&) const = default;
+};
+
+/// The same times as intervals that are in order and do not touch; empty ones are dropped.
+std::vector<Interval> union_of(std::vector<Interval> intervals);
+
+/// What two unions have in common.
+std::vector<Interval> common_to(const std::vector<Interval>& one, const std::vector<Interval>& other);
+
+/// Length of a union.
+std::int64_t length_of(const std::vector<Interval>& intervals);
 
 /// From the beginning of the first stage of a step to the end of its last, on the host's clock.
 struct StepWindow {

@@ -4,8 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "analyse/event_log.h"
-#include "analyse/rank_stream.h"
+#include "analyse/event.h"
 #include "analyse/run_files.h"
 #include "config/load.h"
 #include "config/with_fault.h"
@@ -18,26 +17,6 @@ namespace isobar {
 namespace {
 
 constexpr const char* kDescentLesson = "00_sgd";
-
-struct DescentBuilder {
-  RankDescent out;
-  std::string lesson;
-  bool has_start = false;
-
-  void take(const Event& event) {
-    if (event.kind() == "run") lesson = event.text("lesson");
-    if (event.kind() == "note" && event.text("text") == "start") {
-      out.start = {event.number("slope"), event.number("intercept")};
-      has_start = true;
-    }
-    if (event.kind() != "step") return;
-    out.steps.push_back({.line = {event.number("slope"), event.number("intercept")},
-                         .own = {event.number("own_slope_gradient"), event.number("own_intercept_gradient")},
-                         .taken = {event.number("slope_gradient"), event.number("intercept_gradient")},
-                         .loss = event.number("loss")});
-  }
-  void clear() { *this = {}; }
-};
 
 Config config_of_run(const std::filesystem::path& run, const std::filesystem::path& home) {
   Settings settings;
@@ -87,14 +66,30 @@ Descent read_descent(const std::filesystem::path& run, const std::filesystem::pa
   check_run_folder(run);
   Descent out;
   for (const int rank : ranks_in(run)) {
-    EventLog log(RunFolder{run}.stream_file(rank));
-    DescentBuilder builder;
-    log.read_all(builder);
-    if (!builder.lesson.empty() && builder.lesson != kDescentLesson)
-      throw Error("this is a run of " + printable(builder.lesson, 40) + ", which fits no line", run.string(),
+    RankDescent& made = out.ranks.emplace_back();
+    std::string lesson;
+    bool has_start = false;
+    EventLog(RunFolder{run}.stream_file(rank)).read_all([&](const Event& event) {
+      const auto line = [&](const char* slope, const char* intercept) {
+        return Line{event.number(slope), event.number(intercept)};
+      };
+      if (event.kind() == "run") lesson = event.text("lesson");
+      if (event.kind() == "note" && event.text("text") == "start") {
+        made.start = line("slope", "intercept");
+        has_start = true;
+      }
+      if (event.kind() != "step") return;
+      made.steps.push_back({.line = line("slope", "intercept"),
+                            .own = line("own_slope_gradient", "own_intercept_gradient"),
+                            .taken = line("slope_gradient", "intercept_gradient"),
+                            .loss = event.number("loss")});
+    });
+    if (!lesson.empty() && lesson != kDescentLesson)
+      throw Error("this is a run of " + printable(lesson, 40) + ", which fits no line", run.string(),
                   std::string("a run of ") + kDescentLesson);
-    if (!builder.has_start) break;
-    out.ranks.push_back(std::move(builder.out));
+    if (has_start) continue;
+    out.ranks.pop_back();
+    break;
   }
   if (out.ranks.empty())
     throw Error("the run recorded no start", run.string(), std::string("./isobar run ") + kDescentLesson);

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "core/text.h"
@@ -47,10 +48,11 @@ bool EventField::number(double& out) const {
 }
 
 const EventField* Event::find(std::string_view key) const {
-  for (const EventField& field : fields_) {
-    if (field.key == key) return &field;
-  }
-  return nullptr;
+  const auto is_wanted = [&](const EventField& field) {  // each step is asked for dozens of keys
+    return field.key.size() == key.size() && std::memcmp(field.key.data(), key.data(), key.size()) == 0;
+  };
+  const auto found = std::find_if(fields_.begin(), fields_.end(), is_wanted);
+  return found == fields_.end() ? nullptr : &*found;
 }
 
 double Event::number(std::string_view key, double otherwise) const {

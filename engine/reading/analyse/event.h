@@ -1,8 +1,10 @@
 #pragma once
-// One line of the metric stream, parsed: a flat JSON object whose numbers may be the strings "nan", "inf" and
-// "-inf".
+// The metric stream of a run as events. One line is a flat JSON object whose numbers may be the strings
+// "nan", "inf" and "-inf".
 #include <array>
+#include <concepts>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "core/stage.h"
+#include "record/stream_reader.h"
 
 namespace isobar {
 
@@ -80,5 +83,69 @@ class EventParser {
 /// A total that a hostile stream cannot make overflow: it ends at `most`. `integer` gives at most 9e15, up to
 /// which a double is exact.
 std::int64_t sum_of(std::int64_t total, std::int64_t more, std::int64_t most = 9'000'000'000'000'000);
+
+/// Gives a line to `builder`: a function of an Event, or of an Event and its line, or an object with such a
+/// function `take` and, where it cares, `count_unread()` for lines that are no events and `clear()` for a
+/// file that was replaced.
+template <typename Builder>
+void take_line(std::string_view line, EventParser& parser, Builder& builder) {
+  if (const Event* const event = parser.parse(line); event != nullptr) {
+    if constexpr (std::invocable<Builder&, const Event&, std::string_view>) {
+      builder(*event, line);
+    } else if constexpr (std::invocable<Builder&, const Event&>) {
+      builder(*event);
+    } else {
+      builder.take(*event);
+    }
+  } else if constexpr (requires { builder.count_unread(); }) {
+    builder.count_unread();
+  }
+}
+
+/// Gives whole lines of `bytes` to `builder`.
+template <typename Builder>
+void take_lines(std::string_view bytes, EventParser& parser, Builder& builder) {
+  for (std::size_t end = bytes.find('\n'); end != std::string_view::npos; end = bytes.find('\n')) {
+    take_line(bytes.substr(0, end), parser, builder);
+    bytes.remove_prefix(end + 1);
+  }
+}
+
+/// Reads a file while it is written.
+class EventLog {
+ public:
+  explicit EventLog(std::filesystem::path path) : stream_(std::move(path)) {}
+
+  /// Gives the lines that were added since the last call to `builder`; false when there is none. At most 16
+  /// MiB a call.
+  template <typename Builder>
+  bool update(Builder& builder) {
+    const std::vector<std::string> lines = stream_.read_new();
+    if (stream_.restarts() != restarts_) {
+      restarts_ = stream_.restarts();
+      if constexpr (requires { builder.clear(); }) builder.clear();
+    }
+    for (const std::string& line : lines) take_line(line, parser_, builder);
+    const std::int64_t dropped = stream_.dropped_lines() - dropped_;  // longer than any event
+    if constexpr (requires { builder.count_unread(); }) {
+      for (std::int64_t i = 0; i < dropped; ++i) builder.count_unread();
+    }
+    dropped_ += dropped;
+    return !lines.empty() || dropped > 0;
+  }
+  template <typename Builder>
+  void read_all(Builder&& builder) {
+    while (update(builder)) {
+    }
+  }
+  /// How often the file was replaced by another while it was read.
+  int restarts() const { return restarts_; }
+
+ private:
+  StreamReader stream_;
+  EventParser parser_;
+  int restarts_ = 0;
+  std::int64_t dropped_ = 0;
+};
 
 }  // namespace isobar

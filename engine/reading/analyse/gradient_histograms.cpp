@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/event_log.h"
+#include "analyse/event.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/number_text.h"
@@ -65,12 +65,10 @@ std::string scale_text(const GradientHistogram& histogram) {
   return "the loss not scaled";
 }
 
-}  // namespace
-
-void GradientHistograms::take(const Event& event) {
+void take_histogram(const Event& event, std::vector<GradientHistogram>& all) {
   if (event.kind() == "run") {
     const std::int64_t from = event.integer("from_step");
-    std::erase_if(all_, [&](const GradientHistogram& histogram) { return histogram.step >= from; });
+    std::erase_if(all, [&](const GradientHistogram& histogram) { return histogram.step >= from; });
   }
   if (event.kind() != "gradients") return;
   GradientHistogram histogram;
@@ -86,20 +84,22 @@ void GradientHistograms::take(const Event& event) {
     if (!exponent || !field.number(value)) continue;
     histogram.counts[static_cast<std::size_t>(*exponent - GradientHistogram::kLeast)] = count_of(value);
   }
-  if (!all_.empty() && all_.back().step >= histogram.step) return;
-  if (all_.size() == kMost) all_.erase(all_.begin());
-  all_.push_back(histogram);
+  if (!all.empty() && all.back().step >= histogram.step) return;
+  if (all.size() == kMostHistograms) all.erase(all.begin());
+  all.push_back(histogram);
 }
+
+}  // namespace
 
 std::vector<GradientHistogram> read_gradient_histograms(const std::filesystem::path& run) {
   const std::filesystem::path file = RunFolder{run}.stream_file(0);
-  GradientHistograms histograms;
-  EventLog(file).read_all(histograms);
-  if (histograms.all().empty()) {
+  std::vector<GradientHistogram> out;
+  EventLog(file).read_all([&](const Event& event) { take_histogram(event, out); });
+  if (out.empty()) {
     throw Error("the run has no histograms of its gradients", file.string(),
                 "--set amp.histogram_every=10 writes one every 10 steps, from lesson 04_amp on");
   }
-  return histograms.all();
+  return out;
 }
 
 const GradientHistogram& histogram_at(const std::vector<GradientHistogram>& all, std::int64_t step) {

@@ -4,26 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "analyse/event.h"
 #include "core/json.h"
 #include "record/gradient_histogram.h"
 
 namespace isobar {
 
-/// Takes the events of a stream in order, and keeps histograms by step: of a resumed run those of its newest
-/// attempt, and at most kMost of the newest.
-class GradientHistograms {
- public:
-  static constexpr std::size_t kMost = 4096;
+inline constexpr std::size_t kMostHistograms = 4096;
 
-  void take(const Event& event);
-  const std::vector<GradientHistogram>& all() const { return all_; }
-
- private:
-  std::vector<GradientHistogram> all_;
-};
-
-/// Those of a run folder; Error (exit code 2) when it has none.
+/// The newest kMostHistograms of a run folder by step, of a resumed run those of its newest attempt; Error
+/// (exit code 2) when it has none.
 std::vector<GradientHistogram> read_gradient_histograms(const std::filesystem::path& run);
 
 /// The newest histogram at or before `step`, the last one for a negative step; Error (exit code 2) when there

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/recorded_spread.h"
+#include "analyse/steady.h"
 #include "core/text.h"
 
 namespace isobar {

@@ -7,7 +7,6 @@
 #include <map>
 #include <optional>
 
-#include "analyse/event_log.h"
 #include "core/json.h"
 #include "core/number_text.h"
 #include "core/text.h"
@@ -78,26 +77,24 @@ void take_watched(const Event& event, WatchedSummary& out) {
     out.class_us.emplace_back(name, time_us(event, fmt::format("{}_op_us", name)));
 }
 
-void OperatorTableBuilder::take(const Event& event) {
-  take_watched(event, table_);
-  if (event.kind() == "run") table_.rows.clear();
-  if (event.kind() != "note" || event.find("operator") == nullptr || table_.rows.size() == kMostOperators)
-    return;
-  const auto text = [&](std::string_view key) { return printable(event.text(key), kMostOperatorBytes); };
-  table_.rows.push_back({.module = text("module"),
-                         .name = text("operator"),
-                         .kind = text("class"),
-                         .inputs = text("input_types"),
-                         .output = text("output_type"),
-                         .calls = count_in(event, "calls"),
-                         .moved_bytes = count_in(event, "moved_bytes"),
-                         .op_us = time_us(event, "op_us")});
-}
-
 OperatorTable read_operators(const std::filesystem::path& run) {
-  OperatorTableBuilder builder;
-  EventLog(RunFolder{run}.stream_file(0)).read_all(builder);
-  return builder.table();
+  OperatorTable out;
+  EventLog(RunFolder{run}.stream_file(0)).read_all([&](const Event& event) {
+    take_watched(event, out);
+    if (event.kind() == "run") out.rows.clear();
+    if (event.kind() != "note" || event.find("operator") == nullptr || out.rows.size() == kMostOperators)
+      return;
+    const auto text = [&](std::string_view key) { return printable(event.text(key), kMostOperatorBytes); };
+    out.rows.push_back({.module = text("module"),
+                        .name = text("operator"),
+                        .kind = text("class"),
+                        .inputs = text("input_types"),
+                        .output = text("output_type"),
+                        .calls = count_in(event, "calls"),
+                        .moved_bytes = count_in(event, "moved_bytes"),
+                        .op_us = time_us(event, "op_us")});
+  });
+  return out;
 }
 
 std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows) {

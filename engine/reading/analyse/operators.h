@@ -36,17 +36,8 @@ struct OperatorTable : WatchedSummary {
 /// Takes what an event says of the watched step; that of the newest attempt counts.
 void take_watched(const Event& event, WatchedSummary& out);
 
-/// Takes the events of a stream in order; the table is that of the newest attempt. Keeps at most 20,000 rows.
-class OperatorTableBuilder {
- public:
-  void take(const Event& event);
-  const OperatorTable& table() const { return table_; }
-
- private:
-  OperatorTable table_;
-};
-
-/// Of a run folder. A run without one has `step` -1.
+/// The table of a run folder, of its newest attempt, with at most 20,000 rows. A run without one has `step`
+/// -1.
 OperatorTable read_operators(const std::filesystem::path& run);
 
 /// Rows that differ in the number of their block alone become one, with the sums of their figures.

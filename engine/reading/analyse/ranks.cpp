@@ -24,35 +24,89 @@ constexpr double kLeastWaitShare = 1e-3;
 constexpr double kStageShare = 0.5;  // of what a straggler keeps the others waiting, to name the stage
 constexpr std::size_t kMostOverlapRanks = 16;
 
-/// The steps that every rank with steps has.
-struct Common {
-  std::int64_t first = 0;
-  std::int64_t last = -1;
-  bool steady = false;
+/// One step of a rank; -1 = its line does not say it.
+struct RankStep {
+  double samples = 0;
+  double step_us = 0;
+  double comm_us = -1;
+  double waited_for = -1;
+  double waited_us = -1;
 };
 
-Common common_steps(const std::vector<RankStream>& streams) {
-  Common out;
-  std::int64_t first = 0;
-  std::int64_t warm = 0;
-  std::int64_t last = INT64_MAX;
-  bool any = false;
-  for (const RankStream& stream : streams) {
-    if (stream.steps.empty()) continue;
-    any = true;
-    first = std::max(first, stream.steps.front().step);
-    last = std::min(last, stream.steps.back().step);
-    warm = std::max(warm, stream.view.steady_from());
+/// The steps of one rank, of its newest attempt and as far as they were read.
+class RankSteps {
+ public:
+  explicit RankSteps(const RunLog& log)
+      : table_(log.series.steps()),
+        begin_(table_.places.step.lower_bound(static_cast<double>(log.view.view().from_step))),
+        models_(static_cast<double>(log.view.view().summary.replicas)) {}
+
+  bool empty() const { return begin_ == end(); }
+  std::int64_t first() const { return number_of_row(begin_); }
+  std::int64_t last() const { return number_of_row(end() - 1); }
+  /// Numbers of the steps in a range.
+  std::vector<std::int64_t> numbers(StepRange range) const {
+    std::vector<std::int64_t> out;
+    for (std::size_t row = row_from(range.first); row < row_from(range.last + 1); ++row)
+      out.push_back(number_of_row(row));
+    return out;
   }
-  if (!any) return out;
-  out.steady = warm <= last;
+  /// Nothing where the rank did not make the step, or it was not read.
+  std::optional<RankStep> at(std::int64_t step) const {
+    const std::size_t row = row_from(step);
+    if (row == end() || number_of_row(row) != step) return std::nullopt;
+    RankStep out{.step_us = std::max(0.0, figure(step_us_, row)),
+                 .comm_us = figure(comm_us_, row),
+                 .waited_for = figure(waited_for_, row),
+                 .waited_us = figure(waited_us_, row)};
+    // The rate is of all models, and was made of whole samples.
+    out.samples = std::round(std::max(0.0, figure(rate_, row)) * out.step_us * 1e-6) / models_;
+    return out;
+  }
+  /// Mean of a field over some steps; -1 where none has it.
+  double mean(std::string_view field, StepRange steps) const {
+    return CurveRef{&table_.places, find(field)}.between(steps.first, steps.last).mean().value_or(-1);
+  }
+
+ private:
+  std::size_t end() const { return table_.places.step.size(); }
+  std::int64_t number_of_row(std::size_t row) const {
+    return static_cast<std::int64_t>(table_.places.step[row]);
+  }
+  std::size_t row_from(std::int64_t step) const {
+    return std::max(begin_, table_.places.step.lower_bound(static_cast<double>(step)));
+  }
+  const Curve* find(std::string_view field) const { return table_.find("train/" + std::string(field)); }
+  static double figure(const Curve* curve, std::size_t row) {
+    const double value = curve == nullptr ? -1 : curve->at_row(row).value_or(-1);
+    return std::isfinite(value) && value >= 0 ? value : -1;
+  }
+
+  const CurveTable& table_;
+  std::size_t begin_;  ///< its first row
+  double models_;
+  const Curve* rate_ = find("samples_per_s");
+  const Curve* step_us_ = find("step_us");
+  const Curve* comm_us_ = find("comm_us");
+  const Curve* waited_for_ = find("waited_for");
+  const Curve* waited_us_ = find("waited_us");
+};
+
+/// Compares the steps that every rank with steps has. `warm` is the first step behind the warm-up of all.
+void choose_steps(const std::vector<RankSteps>& ranks, std::int64_t warm, RanksView& view) {
+  std::int64_t first = 0, last = INT64_MAX;
+  for (const RankSteps& steps : ranks) {
+    if (steps.empty()) continue;
+    first = std::max(first, steps.first());
+    last = std::min(last, steps.last());
+  }
+  view.last_step = last == INT64_MAX ? -1 : last;
+  view.steady = last < INT64_MAX && warm <= last;
   // A run that is still warm: all but the very first step, which is like no other.
-  out.first = std::max(first, out.steady ? warm : std::min<std::int64_t>(first + 1, last));
-  out.last = last;
-  return out;
+  view.first_step = std::max(first, view.steady ? warm : std::min(first + 1, view.last_step));
 }
 
-/// Mean of a figure over steps that have it; -1 when none has.
+/// Mean of the figures that are known; -1 when none is.
 class Mean {
  public:
   void add(double value) {
@@ -67,41 +121,21 @@ class Mean {
   std::int64_t count_ = 0;
 };
 
-class MeanCounts {
- public:
-  void add(const StepComm& one) {
-    for (std::size_t i = 0; i < means_.size(); ++i) means_[i].add(one.*kStepComm[i].second);
+void add_means(const RankSteps& steps, StepRange common, RankFigures& out) {
+  for (const auto& [name, figure] : kStepComm) out.*figure = steps.mean(name, common);
+  out.step_us = steps.mean("step_us", common);
+  out.comm_us = steps.mean("comm_us", common);
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    if (const double mean_us = steps.mean(kStageKeys[i], common); mean_us >= 0)
+      out.stages_us.emplace_back(kStageNames[i], mean_us);
   }
-  void put_into(StepComm& out) const {
-    for (std::size_t i = 0; i < means_.size(); ++i) out.*kStepComm[i].second = means_[i].value();
+  double samples = 0, time_us = 0;
+  for (const std::int64_t number : steps.numbers(common)) {
+    const std::optional<RankStep> step = steps.at(number);
+    samples += step->samples;
+    time_us += step->step_us;
   }
-
- private:
-  std::array<Mean, kStepComm.size()> means_;
-};
-
-void add_means(const RankStream& stream, const Common& common, RankFigures& out) {
-  Mean step_us, comm_us;
-  MeanCounts counts;
-  std::vector<Mean> stages(kStages);
-  double samples = 0;
-  double time_us = 0;
-  for (const RankStep& step : stream.steps) {
-    if (step.step < common.first || step.step > common.last) continue;
-    step_us.add(step.step_us);
-    comm_us.add(step.comm_us());
-    counts.add(step);
-    for (std::size_t i = 0; i < stages.size(); ++i) stages[i].add(step.stages_us[i]);
-    samples += step.samples;
-    time_us += step.step_us;
-  }
-  out.step_us = step_us.value();
-  out.comm_us = comm_us.value();
-  counts.put_into(out);
   if (time_us > 0 && std::isfinite(samples)) out.samples_per_s = samples / time_us * 1e6;
-  for (std::size_t i = 0; i < stages.size(); ++i) {
-    if (stages[i].value() >= 0) out.stages_us.emplace_back(kStageNames[i], stages[i].value());
-  }
 }
 
 /// Who came last in one step, and how long the one who waited longest waited.
@@ -110,22 +144,25 @@ struct Waiting {
   double kept_us = 0;
 };
 
-Waiting waiting_in(const std::vector<const RankStep*>& at) {
+/// By rank: its part of one step, nothing for a rank without any.
+using StepOfRanks = std::vector<std::optional<RankStep>>;
+
+Waiting waiting_in(const StepOfRanks& at) {
   Waiting told, seen;
   double least = INFINITY;
   double most = 0;
   for (std::size_t rank = 0; rank < at.size(); ++rank) {
-    if (at[rank] == nullptr) continue;
+    if (!at[rank]) continue;
     const RankStep& step = *at[rank];
     if (step.waited_for >= 0 && step.waited_for < static_cast<double>(at.size()) &&
         step.waited_us >= told.kept_us)
       told = {static_cast<int>(step.waited_for), step.waited_us};
-    if (step.comm_us() < 0) continue;
-    if (step.comm_us() < least) {
-      least = step.comm_us();
+    if (step.comm_us < 0) continue;
+    if (step.comm_us < least) {
+      least = step.comm_us;
       seen.last = static_cast<int>(rank);
     }
-    most = std::max(most, step.comm_us());
+    most = std::max(most, step.comm_us);
   }
   if (told.last >= 0) return told;
   if (seen.last < 0) return seen;
@@ -153,55 +190,29 @@ void name_stage(const RanksView& view, Straggler& out) {
   }
 }
 
-/// The steps that all ranks with steps have, between two others, one after the other.
-class StepsInTurn {
- public:
-  StepsInTurn(const std::vector<RankStream>& streams, const Common& common)
-      : streams_(streams), common_(common), next_(streams.size(), 0), at_(streams.size(), nullptr) {}
-
-  /// The step of each rank, null for a rank without any; nothing when there is no more.
-  const std::vector<const RankStep*>* next() {
-    for (;;) {
-      bool any = false;
-      std::int64_t wanted = common_.first;
-      for (std::size_t rank = 0; rank < at_.size(); ++rank) {
-        if (streams_[rank].steps.empty()) continue;
-        any = true;
-        if (!seek(rank, common_.first)) return nullptr;
-        wanted = std::max(wanted, streams_[rank].steps[next_[rank]].step);
-      }
-      if (!any || wanted > common_.last) return nullptr;
-      bool whole = true;
-      for (std::size_t rank = 0; rank < at_.size(); ++rank) {
-        if (streams_[rank].steps.empty()) continue;
-        if (!seek(rank, wanted)) return nullptr;
-        at_[rank] = &streams_[rank].steps[next_[rank]];
-        whole = whole && at_[rank]->step == wanted;
-      }
-      if (!whole) continue;
-      for (std::size_t& place : next_) ++place;
-      return &at_;
+/// The steps of a range that all ranks with steps have.
+std::vector<StepOfRanks> steps_of_all(const std::vector<RankSteps>& ranks, StepRange range) {
+  std::vector<StepOfRanks> out;
+  const auto lead =
+      std::find_if(ranks.begin(), ranks.end(), [](const RankSteps& one) { return !one.empty(); });
+  if (lead == ranks.end()) return out;
+  for (const std::int64_t number : lead->numbers(range)) {
+    StepOfRanks& step = out.emplace_back();
+    bool whole = true;
+    for (const RankSteps& one : ranks) {
+      step.push_back(one.at(number));
+      whole = whole && (step.back() || one.empty());
     }
+    if (!whole) out.pop_back();
   }
-
- private:
-  bool seek(std::size_t rank, std::int64_t step) {
-    const std::vector<RankStep>& steps = streams_[rank].steps;
-    while (next_[rank] < steps.size() && steps[next_[rank]].step < step) ++next_[rank];
-    return next_[rank] < steps.size();
-  }
-
-  const std::vector<RankStream>& streams_;
-  Common common_;
-  std::vector<std::size_t> next_;
-  std::vector<const RankStep*> at_;
-};
+  return out;
+}
 
 /// What this rank waited in a step, -1 = not known.
 double waited_in(const RankStep& step, const RankStep* last) {
   if (step.waited_for >= 0 && step.waited_us >= 0) return step.waited_us;
-  if (last == nullptr || step.comm_us() < 0 || last->comm_us() < 0) return -1;
-  return step.comm_us() - last->comm_us();
+  if (last == nullptr || step.comm_us < 0 || last->comm_us < 0) return -1;
+  return step.comm_us - last->comm_us;
 }
 
 /// Twice their median distance from their median: few steps of another length do not count.
@@ -213,27 +224,27 @@ double noise_of(const std::vector<double>& steps_us) {
 }
 
 /// Fills in who waited for whom, and names a straggler where there is one.
-void compare_waits(const std::vector<RankStream>& streams, const Common& common, RanksView& view) {
-  std::vector<Mean> waits(streams.size());
-  std::vector<std::vector<double>> kept(streams.size());
+void compare_waits(const std::vector<RankSteps>& ranks, RanksView& view) {
+  std::vector<Mean> waits(ranks.size());
+  std::vector<std::vector<double>> kept(ranks.size());
   std::vector<double> steps_us;
-  StepsInTurn steps(streams, common);
-  while (const auto* const at = steps.next()) {
+  for (const StepOfRanks& at : steps_of_all(ranks, view.compared())) {
     ++view.steps;
-    const Waiting waiting = waiting_in(*at);
-    const RankStep* const last = waiting.last < 0 ? nullptr : (*at)[static_cast<std::size_t>(waiting.last)];
-    for (std::size_t rank = 0; rank < at->size(); ++rank) {
-      const RankStep* const step = (*at)[rank];
-      if (step == nullptr) continue;
-      steps_us.push_back(step->step_us);
-      if (step == last) ++view.ranks[rank].last_in;
-      if (waiting.last >= 0) kept[rank].push_back(step == last ? waiting.kept_us : 0);
-      waits[rank].add(waited_in(*step, last));
+    const Waiting waiting = waiting_in(at);
+    const auto last_rank = static_cast<std::size_t>(std::max(0, waiting.last));
+    const RankStep* const last = waiting.last >= 0 && at[last_rank] ? &*at[last_rank] : nullptr;
+    for (std::size_t rank = 0; rank < at.size(); ++rank) {
+      if (!at[rank]) continue;
+      const bool is_last = static_cast<int>(rank) == waiting.last;
+      steps_us.push_back(at[rank]->step_us);
+      if (is_last) ++view.ranks[rank].last_in;
+      if (waiting.last >= 0) kept[rank].push_back(is_last ? waiting.kept_us : 0);
+      waits[rank].add(waited_in(*at[rank], last));
     }
   }
   view.step_us = Spread(steps_us).median();
   const double noise_us = noise_of(steps_us);
-  for (std::size_t rank = 0; rank < streams.size(); ++rank) {
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     view.ranks[rank].waits_us = waits[rank].value();
     const std::int64_t last_in = view.ranks[rank].last_in;
     const auto most = kLastShare * static_cast<double>(view.steps);
@@ -247,6 +258,16 @@ void compare_waits(const std::vector<RankStream>& streams, const Common& common,
     found.last_in = last_in;
     name_stage(view, found);
   }
+}
+
+/// When the rank communicated, over those of the steps `wanted` that it traced, else over its steady traced
+/// ones; nothing when it left no spans of communication.
+std::optional<CommTimes> rank_comm_times(const fs::path& folder, int rank, StepRange wanted) {
+  std::error_code code;
+  if (!fs::exists(RunFolder{folder}.spans_file(rank), code)) return std::nullopt;
+  SpanReader reader(folder, rank);
+  reader.read_all();
+  return comm_times(reader.table(), wanted);
 }
 
 /// Fills in what ran beside communication, from the spans of some ranks.
@@ -268,14 +289,14 @@ void add_overlap(const fs::path& folder, RanksView& view) {
 
 CommFigures comm_of(const RanksView& view) {
   Mean exposed, rate;
-  MeanCounts counts;
+  std::array<Mean, kStepComm.size()> counts;
   for (const RankFigures& rank : view.ranks) {
     exposed.add(rank.comm_us);
-    counts.add(rank);
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i].add(rank.*kStepComm[i].second);
     if (rank.comm_total_us > 0 && rank.wire_bytes > 0) rate.add(rank.wire_bytes / rank.comm_total_us * 1e-3);
   }
   CommFigures out;
-  counts.put_into(out);
+  for (std::size_t i = 0; i < counts.size(); ++i) out.*kStepComm[i].second = counts[i].value();
   out.exposed_us = exposed.value();
   out.busbw_gb_per_s = rate.value();
   return out;
@@ -336,51 +357,36 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
   const int count = static_cast<int>(std::min<std::int64_t>(view.world, kMostRanks));
   view.left_out = view.world - count;
   const std::uint64_t each = std::max<std::uint64_t>(8 << 10, most_bytes / static_cast<std::uint64_t>(count));
-  std::vector<RankStream> streams(static_cast<std::size_t>(count));
+  std::vector<RunLog> logs(static_cast<std::size_t>(count), RunLog("", /*keeps_columns=*/true));
+  std::int64_t warm = 0;
   for (int rank = 0; rank < count; ++rank) {
     RankFigures& figures = view.ranks.emplace_back();
     figures.rank = rank;
     if (std::binary_search(found.begin(), found.end(), rank)) {
-      RankStream& stream = streams[static_cast<std::size_t>(rank)];
-      stream = read_rank_stream(folder, rank, each);
+      RunLog& log = logs[static_cast<std::size_t>(rank)] = read_ends(folder, rank, each);
+      const RunView& said = log.view.view();
       figures.has_stream = true;
-      figures.state = stream.view.state;
-      figures.reason = stream.view.reason;
-      figures.host = stream.view.host;
-      figures.steps = stream.view.summary.steps;
-      figures.peak_bytes = stream.peak_bytes;
-      if (!view.probe && stream.probe) view.probe = stream.probe;
+      figures.state = said.state;
+      figures.reason = said.reason;
+      figures.host = said.host;
+      figures.steps = said.summary.steps;
+      figures.peak_bytes = log.peak_bytes.value_or(-1);
+      if (!view.probe) view.probe = said.probe;
+      if (log.series.step_rows() > 0) warm = std::max(warm, said.steady_from());
     }
     const std::optional<RankStatus> status = read_rank_status(folder, rank);
     figures.followed = status && status->phase == RankPhase::followed;
     figures.doing = doing_of(status, figures);
   }
-  const Common common = common_steps(streams);
-  view.first_step = common.first;
-  view.last_step = common.last;
-  view.steady = common.steady;
-  for (int rank = 0; rank < count; ++rank) {
-    const auto i = static_cast<std::size_t>(rank);
-    if (!streams[i].steps.empty()) add_means(streams[i], common, view.ranks[i]);
+  const std::vector<RankSteps> ranks(logs.begin(), logs.end());
+  choose_steps(ranks, warm, view);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    if (!ranks[rank].empty()) add_means(ranks[rank], view.compared(), view.ranks[rank]);
   }
-  compare_waits(streams, common, view);
+  compare_waits(ranks, view);
   view.comm = comm_of(view);
   add_overlap(folder, view);
   return view;
-}
-
-std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows) {
-  std::vector<const RankFigures*> out;
-  for (const RankFigures& rank : view.ranks) out.push_back(&rank);
-  if (out.size() <= most_rows) return out;
-  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
-    if (one->is_lost() != other->is_lost()) return one->is_lost();
-    return one->last_in > other->last_in;
-  });
-  out.resize(most_rows);
-  std::sort(out.begin(), out.end(),
-            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
-  return out;
 }
 
 }  // namespace isobar

@@ -1,17 +1,37 @@
 #pragma once
 // The ranks of one run side by side: how fast each is, what it waits for, which one the others wait for, and
 // what communication costs. Made from the streams and status slots of the run folder.
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "analyse/rank_stream.h"
+#include "analyse/comm_times.h"
+#include "analyse/run_files.h"
+#include "analyse/run_view.h"
 #include "core/json.h"
 
 namespace isobar {
+
+/// What a rank says of its communication in a step; -1 = it does not.
+struct StepComm {
+  double comm_total_us = -1;  ///< time in which something was under way
+  double comm_calls = -1;
+  double wire_bytes = -1;  ///< that it sent
+  double tp_calls = -1;    ///< of these the ones of layers that ranks share
+  double tp_wire_bytes = -1;
+};
+/// With their names in the stream.
+inline constexpr std::array<std::pair<std::string_view, double StepComm::*>, 5> kStepComm = {
+    {{"comm_total_us", &StepComm::comm_total_us},
+     {"comm_calls", &StepComm::comm_calls},
+     {"wire_bytes", &StepComm::wire_bytes},
+     {"tp_calls", &StepComm::tp_calls},
+     {"tp_wire_bytes", &StepComm::tp_wire_bytes}}};
 
 /// One rank. Figures are means over the compared steps; -1 = its stream does not say it.
 struct RankFigures : StepComm {

@@ -66,6 +66,20 @@ Json straggler_json(const RanksView& view) {
 
 }  // namespace
 
+std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows) {
+  std::vector<const RankFigures*> out;
+  for (const RankFigures& rank : view.ranks) out.push_back(&rank);
+  if (out.size() <= most_rows) return out;
+  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
+    if (one->is_lost() != other->is_lost()) return one->is_lost();
+    return one->last_in > other->last_in;
+  });
+  out.resize(most_rows);
+  std::sort(out.begin(), out.end(),
+            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
+  return out;
+}
+
 std::string straggler_sentence(const RanksView& view) {
   if (!view.straggler) return "";
   const Straggler& found = *view.straggler;

@@ -9,7 +9,6 @@
 #include <numeric>
 #include <utility>
 
-#include "analyse/recorded_spread.h"
 #include "analyse/run_keys.h"
 #include "analyse/run_prediction.h"
 #include "core/stage.h"

@@ -8,6 +8,7 @@
 
 #include "config/toml_text.h"
 #include "core/error.h"
+#include "core/number_text.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -77,6 +78,22 @@ std::vector<std::int64_t> field_steps_of(const fs::path& folder) {
     const std::string digits = name.substr(5, name.size() - 9);
     if (digits.size() > 15 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
     out.push_back(std::stoll(digits));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<int> ranks_in(const fs::path& folder) {
+  constexpr std::string_view kBegin = "rank-", kEnd = ".jsonl";
+  std::vector<int> out;
+  for (const fs::path& path : entries_in(folder)) {
+    const std::string name = path.filename().string();
+    if (!name.starts_with(kBegin) || !name.ends_with(kEnd) || name.size() < kBegin.size() + kEnd.size() + 4)
+      continue;
+    const std::string_view digits =
+        std::string_view(name).substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+    const int rank = number_of<int>(digits).value_or(-1);
+    if (rank >= 0 && rank < kMostRanks) out.push_back(rank);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -44,6 +44,11 @@ std::string value_in(const ConfigText& config, std::string_view key);
 /// Steps after which fields/ holds input, target and prediction, sorted.
 std::vector<std::int64_t> field_steps_of(const std::filesystem::path& folder);
 
+/// Ranks whose streams are looked at; more are counted only.
+inline constexpr int kMostRanks = 4096;
+/// Ranks below kMostRanks whose streams are in the folder, sorted.
+std::vector<int> ranks_in(const std::filesystem::path& folder);
+
 /// note.txt, "" without one.
 std::string note_of(const std::filesystem::path& folder);
 

@@ -1,18 +1,39 @@
 #pragma once
-// A run as its folder tells it: live, finished, or dead.
+// The log of a run: what the stream of a rank holds, read once, whole while it grows or from its two ends.
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
-#include <vector>
 
-#include "analyse/event_log.h"
+#include "analyse/event.h"
 #include "analyse/run_series.h"
 #include "analyse/run_view.h"
 
 namespace isobar {
 
-/// Reads rank 0's stream; `update` takes in what was added. Unknown kinds and keys are ignored; an unknown
-/// schema is an Error (exit code 2).
+/// Facts of the run, and where they are wanted its steps and evaluations as columns. Takes events in order.
+/// Unknown kinds and keys are ignored; an unknown schema is an Error (exit code 2) that names `where`.
+struct RunLog {
+  RunLog(std::string where, bool keeps_columns) : view(std::move(where)), keeps_series(keeps_columns) {}
+
+  RunViewBuilder view;
+  RunSeries series;
+  bool keeps_series;
+  std::optional<double> peak_bytes;  ///< with columns: the largest of the newest attempt
+
+  void take(const Event& event);
+  void count_unread() { view.count_unread(); }
+  /// Begins again: the stream was replaced.
+  void clear() {
+    view.clear();
+    series = {};
+    peak_bytes.reset();
+  }
+  /// Lines were left out: columns begin behind them.
+  void skip();
+};
+
+/// Reads rank 0's stream; `update` takes in what was added.
 class RunReader {
  public:
   /// With `keep_series`, every value of every step is kept too. Error (exit code 2) when the folder holds no
@@ -25,39 +46,29 @@ class RunReader {
     while (update()) {
     }
   }
-  const RunView& view() const { return builder_.view.view(); }
-  RunSeries& series() { return builder_.series; }
+  const RunView& view() const { return log_.view.view(); }
+  RunSeries& series() { return log_.series; }
   const std::filesystem::path& folder() const { return folder_; }
   /// How often the stream was replaced by another while it was read.
-  int restarts() const { return log_.restarts(); }
+  int restarts() const { return events_.restarts(); }
 
  private:
-  struct Builder {
-    RunViewBuilder view;
-    RunSeries series;
-    bool keep_series;
-
-    void take(const Event& event) {
-      view.take(event);
-      if (keep_series) series.take(event);
-    }
-    void count_unread() { view.count_unread(); }
-    void clear() {
-      view.clear();
-      series = {};
-    }
-  };
-
   std::filesystem::path folder_;
-  EventLog log_;
-  Builder builder_;
+  EventLog events_;
+  RunLog log_;
   bool has_read_ = false;      ///< all that was there at first
   std::int64_t grown_us_ = 0;  ///< when it was last seen to grow after that, on the steady clock
 };
 
-/// What a run says of itself, from the head and the tail of its stream: as good as reading all of it for a
-/// run that has its `summary` line, and quick for any. Of a resumed run the line with which its newest
-/// attempt begins is looked for too. What cannot be known from them stays 0.
+/// The log of a rank from the first 16 KiB of its stream, which say what runs, and the last `tail_bytes`; of
+/// a resumed run the line with which its newest attempt begins is looked for too. Without `tail_bytes` there
+/// are no columns, and the tail is as long as holds the last 16 KiB of events: junk behind them, as a broken
+/// file system leaves it, or a line without an end hides them from a look at the last bytes alone.
+RunLog read_ends(const std::filesystem::path& folder, int rank = 0,
+                 std::optional<std::uint64_t> tail_bytes = {});
+
+/// What a run says of itself, from the two ends of its stream: as good as reading all of it for a run that
+/// has its `summary` line, and quick for any. What cannot be known from them stays 0.
 RunView glance(const std::filesystem::path& folder);
 
 }  // namespace isobar

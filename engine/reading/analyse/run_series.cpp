@@ -93,6 +93,11 @@ std::size_t Curve::index_of_row(std::size_t row) const {
   return rows.empty() ? std::min(row, y.size()) : rows.lower_bound(static_cast<double>(row));
 }
 
+std::optional<double> Curve::at_row(std::size_t row) const {
+  const std::size_t i = index_of_row(row);
+  return i < y.size() && this->row(i) == row ? std::optional(y[i]) : std::nullopt;
+}
+
 void Curve::push(std::size_t row, double value) {
   if (rows.empty() && row != y.size()) {
     for (std::size_t i = 0; i < y.size(); ++i) rows.push(static_cast<double>(i));
@@ -107,6 +112,11 @@ void Curve::truncate(std::size_t rows_kept) {
   const std::size_t kept = index_of_row(rows_kept);
   y.truncate(kept);
   rows.truncate(kept);
+}
+
+const Curve* CurveTable::find(std::string_view name) const {
+  const auto found = curves.find(name);
+  return found == curves.end() ? nullptr : &found->second;
 }
 
 CurveTable CurveTable::snapshot() {
@@ -141,15 +151,19 @@ Curve* RunSeries::curve(CurveTable& table, std::string_view name) {
 
 void RunSeries::add(CurveTable& table, std::string_view prefix, const Event& event) {
   const std::size_t row = table.places.step.size() - 1;
-  std::string name;
+  std::size_t place = 0;
   for (const EventField& field : event.fields()) {
     double value = 0;
-    if (is_place(field.key) || !field.number(value)) continue;
-    name.assign(prefix);
-    name += printable(field.key, kMostNameBytes);
-    Curve* const column = curve(table, name);
-    if (column == nullptr) continue;
-    if (!column->has_row(row)) column->push(row, value);
+    const bool is_expected = place < table.newest.size() && table.newest[place].first == field.key;
+    if ((!is_expected && is_place(field.key)) || !field.number(value)) continue;
+    if (!is_expected) {
+      Curve* const found = curve(table, std::string(prefix) + printable(field.key, kMostNameBytes));
+      if (found == nullptr) continue;
+      table.newest.resize(place);
+      table.newest.emplace_back(field.key, found);
+    }
+    Curve& column = *table.newest[place++].second;
+    if (!column.has_row(row)) column.push(row, value);
   }
 }
 
@@ -252,15 +266,19 @@ void RunSeries::take_scalar(std::string_view tag, double step, double wall_s, do
   put_row(rows, {step, wall_s - first_wall_s_, value}, is_new_session, left_out_);
 }
 
+Extent CurveRef::between(std::int64_t first, std::int64_t last) const {
+  if (curve == nullptr) return {};
+  const auto index = [&](double step) { return curve->index_of_row(places->step.lower_bound(step)); };
+  return curve->y.extent(index(static_cast<double>(first)), index(static_cast<double>(last) + 0.5));
+}
+
 CurveRef RunSeries::find(std::string_view name) const {
-  for (const CurveTable* table : {&steps_, &evaluations_}) {
-    const auto found = table->curves.find(name);
-    if (found != table->curves.end()) return {&table->places, &found->second};
-  }
   const auto tag = tags_.find(name);
-  if (tag == tags_.end()) return {};
-  const auto found = tag->second.curves.find(name);
-  return found == tag->second.curves.end() ? CurveRef{} : CurveRef{&tag->second.places, &found->second};
+  for (const CurveTable* table : {&steps_, &evaluations_, tag == tags_.end() ? nullptr : &tag->second}) {
+    const Curve* const found = table == nullptr ? nullptr : table->find(name);
+    if (found != nullptr) return {&table->places, found};
+  }
+  return {};
 }
 
 std::vector<std::string> RunSeries::names() const {

@@ -2,8 +2,10 @@
 // Every value that a run recorded, as curves over four x axes.
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analyse/event.h"
@@ -39,15 +41,30 @@ struct Curve {
   bool has_row(std::size_t newest) const { return !y.empty() && row(y.size() - 1) == newest; }
   /// First index whose row is not less than `row`.
   std::size_t index_of_row(std::size_t row) const;
+  /// The value of a row; nothing where the row has none.
+  std::optional<double> at_row(std::size_t row) const;
   void push(std::size_t row, double value);
   void truncate(std::size_t rows_kept);
 };
 
 /// Curves that share their rows.
 struct CurveTable {
+  /// Where the fields of the newest event went, in their order: those of the next one are mostly the same. A
+  /// copy of a table has curves of its own, and finds them again.
+  struct Fields : std::vector<std::pair<std::string, Curve*>> {
+    Fields() = default;
+    Fields(const Fields& /*other*/) : Fields() {}
+    Fields(Fields&&) = default;
+    Fields& operator=(const Fields& /*other*/) { return *this = Fields(); }
+    Fields& operator=(Fields&&) = default;
+  };
+
   Places places;
   std::map<std::string, Curve, std::less<>> curves;
+  Fields newest = {};
 
+  /// Null where there is no such curve.
+  const Curve* find(std::string_view name) const;
   CurveTable snapshot();
 };
 
@@ -55,6 +72,9 @@ struct CurveRef {
   const Places* places = nullptr;
   const Curve* curve = nullptr;
   explicit operator bool() const { return curve != nullptr && !curve->y.empty(); }
+
+  /// Over the steps from `first` to `last`.
+  Extent between(std::int64_t first, std::int64_t last) const;
 };
 
 /// All curves of a run. Names: "train/loss", "train/step_us", ... from step events, "valid/loss",
@@ -63,6 +83,8 @@ struct CurveRef {
 class RunSeries {
  public:
   void take(const Event& event);
+  /// Drops steps and evaluations: lines were left out behind them.
+  void skip() { steps_ = evaluations_ = {}; }
   /// One scalar of an event file, put in by its step and session (analyse/tag_rows.h).
   void take_scalar(std::string_view tag, double step, double wall_s, double value, std::int64_t session = 0);
 

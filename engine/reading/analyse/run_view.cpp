@@ -39,12 +39,35 @@ void each_stage(const Event& event, const Take& take) {
   }
 }
 
-/// The channel of the first key "rmse_X".
-std::string headline_of(const Event& event) {
+/// What a `run` event says of a run in words, by key.
+constexpr std::pair<std::string_view, std::string RunView::*> kRunTexts[] = {
+    {"lesson", &RunView::lesson}, {"preset", &RunView::preset},       {"device", &RunView::device},
+    {"host", &RunView::host},     {"started", &RunView::started},     {"provenance", &RunView::provenance},
+    {"source", &RunView::source}, {"replay_of", &RunView::replay_of}, {"yours", &RunView::yours},
+    {"group", &RunView::group},   {"point", &RunView::point}};
+
+/// 0 where the number is missing, below zero or not finite.
+double positive(const Event& event, std::string_view key) {
+  const double value = event.number(key);
+  return std::isfinite(value) && value > 0 ? value : 0;
+}
+
+/// The channels of the keys "rmse_X", in their order.
+std::vector<std::string> channels_of(const Event& event) {
+  std::vector<std::string> out;
   for (const EventField& field : event.fields()) {
-    if (field.key.rfind("rmse_", 0) == 0) return printable(field.key.substr(5), 40);
+    if (field.key.starts_with("rmse_")) out.push_back(printable(field.key.substr(5), 40));
   }
-  return "";
+  return out;
+}
+
+/// Puts the scores of a channel into what has members for them.
+template <typename Scores>
+void take_scores(const Event& event, const std::string& channel, Scores& out) {
+  out.headline = channel;
+  out.rmse = event.number("rmse_" + channel);
+  out.persistence_rmse = event.number("persistence_rmse_" + channel);
+  out.climatology_rmse = event.number("climatology_rmse_" + channel);
 }
 
 }  // namespace
@@ -121,19 +144,7 @@ void RunViewBuilder::take(const Event& event) {
   } else if (kind == "run") {
     take_run(event);
   } else if (kind == "note") {
-    if (event.text("text") == "graph") take_graph(event);
-    if (event.text("text") == "memory") take_memory(event);
-    if (event.text("text") == "left_out")
-      view_.left_out.add(event.text("what"), event.text("why"), event.integer("count"));
-    if (event.text("text") == "remark" && view_.remarks.size() < kMostRemarks)
-      view_.remarks.push_back(event.text("remark"));
-    if (event.find("steps_per_epoch") == nullptr) return;
-    view_.steps_per_epoch = event.integer("steps_per_epoch");
-    view_.summary.warm_up_steps =
-        view_.summary.measure.empty()
-            ? warm_up_steps(view_.steps_per_epoch, view_.summary.wanted_steps - view_.from_step)
-            : kMeasureWarmUpSteps;
-    view_.summary.warm_up_steps = event.integer("warm_up_steps", view_.summary.warm_up_steps);
+    take_note(event);
   } else if (kind == "summary") {
     take_summary(event);
   } else if (kind == "end") {
@@ -146,29 +157,42 @@ void RunViewBuilder::take(const Event& event) {
   }
 }
 
+void RunViewBuilder::take_note(const Event& event) {
+  const std::string text = event.text("text");
+  if (text == "graph") take_graph(event);
+  if (text == "memory") take_memory(event);
+  if (text == "left_out") view_.left_out.add(event.text("what"), event.text("why"), event.integer("count"));
+  if (text == "remark" && view_.remarks.size() < kMostRemarks) view_.remarks.push_back(event.text("remark"));
+  if (text == "probe")
+    view_.probe = {event.text("backend"), positive(event, "latency_us"), positive(event, "algbw_gb_per_s"),
+                   positive(event, "busbw_gb_per_s"), positive(event, "bytes")};
+  if (event.find("steps_per_epoch") == nullptr) return;
+  view_.steps_per_epoch = event.integer("steps_per_epoch");
+  RunSummary& summary = view_.summary;
+  const std::int64_t usual =
+      summary.measure.empty() ? warm_up_steps(view_.steps_per_epoch, summary.wanted_steps - view_.from_step)
+                              : kMeasureWarmUpSteps;
+  summary.warm_up_steps = event.integer("warm_up_steps", usual);
+}
+
 void RunViewBuilder::take_run(const Event& event) {
   if (const std::int64_t schema = event.integer("schema"); schema != kSchema) {
     throw Error(fmt::format("the stream has schema {}, this program reads {}", schema, kSchema), where_,
                 "the run was made by another version");
   }
-  view_.lesson = event.text("lesson");
-  view_.preset = event.text("preset");
-  view_.device = event.text("device");
-  view_.host = event.text("host");
-  view_.started = event.text("started");
-  view_.provenance = event.text("provenance");
-  view_.source = event.text("source");
-  view_.replay_of = event.text("replay_of");
+  for (const auto& [key, member] : kRunTexts) view_.*member = event.text(key);
+  const auto unless = [&](std::string_view usual, std::string_view key) {
+    const std::string text = event.text(key);
+    return text == usual ? "" : text;
+  };
   view_.replay_speed = event.number("replay_speed");
-  view_.yours = printable(event.text("yours"), 80);
-  view_.fault = event.text("fault") == "none" ? "" : event.text("fault");
-  view_.data_source = event.text("data_source") == "files" ? "" : event.text("data_source");
+  view_.yours = printable(view_.yours, 80);
+  view_.fault = unless("none", "fault");
+  view_.data_source = unless("files", "data_source");
   view_.throttle_mb_per_s = event.integer("throttle_mb_per_s");
-  view_.group = event.text("group");
-  view_.point = event.text("point");
   view_.repeat = event.integer("repeat");
-  view_.summary.measure = event.text("measure") == "none" ? "" : event.text("measure");
-  view_.summary.precision = event.text("precision") == "none" ? "" : printable(event.text("precision"), 20);
+  view_.summary.measure = unless("none", "measure");
+  view_.summary.precision = printable(unless("none", "precision"), 20);
   view_.summary.emulated = event.flag("emulated");
   view_.pid = event.integer("pid");
   view_.parent_pid = event.integer("parent_pid");
@@ -244,30 +268,23 @@ void RunViewBuilder::take_step(const Event& event) {
 }
 
 void RunViewBuilder::take_eval(const Event& event) {
-  RunScores scores{
-      .step = event.integer("step"), .loss = event.number("loss"), .headline = headline_of(event)};
-  scores.rmse = event.number("rmse_" + scores.headline);
-  scores.persistence_rmse = event.number("persistence_rmse_" + scores.headline);
-  scores.climatology_rmse = event.number("climatology_rmse_" + scores.headline);
-  scores.acc = event.number("acc_" + scores.headline);
+  const std::vector<std::string> channels = channels_of(event);
+  const std::string headline = channels.empty() ? "" : channels.front();
   RunSummary& summary = view_.summary;
+  RunScores scores{.step = event.integer("step"), .loss = event.number("loss"), .headline = ""};
+  take_scores(event, headline, scores);
+  take_scores(event, headline, summary);
+  scores.acc = event.number("acc_" + headline);
   if (event.find("t_us") != nullptr) scores.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   const bool knows_samples = summary.samples > 0 || scores.step == 0 || view_.source.empty();
   if (!partial_ && knows_samples) scores.samples = summary.samples;
-  std::erase_if(view_.scores, [&](const RunScores& earlier) { return earlier.step == scores.step; });
   summary.steps = std::max(summary.steps, scores.step);
   summary.has_valid_loss = summary.has_valid_loss || event.find("loss") != nullptr;
-  summary.has_scores = !scores.headline.empty();
+  summary.has_scores = !headline.empty();
   summary.valid_loss = event.number("loss", summary.valid_loss);
-  summary.headline = scores.headline;
-  summary.rmse = scores.rmse;
-  summary.persistence_rmse = scores.persistence_rmse;
-  summary.climatology_rmse = scores.climatology_rmse;
+  std::erase_if(view_.scores, [&](const RunScores& earlier) { return earlier.step == scores.step; });
   view_.scores.push_back(scores);
-  if (!view_.channels.empty()) return;
-  for (const EventField& field : event.fields()) {
-    if (field.key.rfind("rmse_", 0) == 0) view_.channels.push_back(printable(field.key.substr(5), 40));
-  }
+  if (view_.channels.empty()) view_.channels = channels;
 }
 
 void RunViewBuilder::take_summary(const Event& event) {
@@ -303,13 +320,10 @@ void RunViewBuilder::take_summary(const Event& event) {
   if (!stages_us.empty()) summary.stages_us = std::move(stages_us);
   summary.has_valid_loss = summary.has_valid_loss || event.find("valid_loss") != nullptr;
   summary.valid_loss = event.number("valid_loss", summary.valid_loss);
-  const std::string headline = headline_of(event);
-  if (headline.empty()) return;
+  const std::vector<std::string> channels = channels_of(event);
+  if (channels.empty()) return;
   summary.has_scores = true;
-  summary.headline = headline;
-  summary.rmse = event.number("rmse_" + headline);
-  summary.persistence_rmse = event.number("persistence_rmse_" + headline);
-  summary.climatology_rmse = event.number("climatology_rmse_" + headline);
+  take_scores(event, channels.front(), summary);
 }
 
 void RunViewBuilder::judge(double silence_s, const std::filesystem::path& folder) {

@@ -40,6 +40,15 @@ struct RunScores {
   bool has_climatology() const { return climatology_rmse > 0; }
 };
 
+/// What the ranks measured between themselves at the start of the run.
+struct MeasuredLink {
+  std::string backend;
+  double latency_us = 0;  ///< of an all-reduce of 64 bytes
+  double algbw_gb_per_s = 0;
+  double busbw_gb_per_s = 0;
+  double bytes = 0;  ///< of the message that these bandwidths are of
+};
+
 struct RunView {
   RunState state = RunState::empty;
   std::string reason;  ///< of `stopped` and `failed`
@@ -66,6 +75,7 @@ struct RunView {
   std::int64_t last_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0 = not known
   std::vector<RunScores> scores;
+  std::optional<MeasuredLink> probe;
   std::vector<std::string> channels;  ///< that are scored, in the order of the data set
   std::vector<std::pair<std::string, std::uint64_t>>
       memory;                ///< of a rank by category, in bytes, as predicted
@@ -123,6 +133,7 @@ class RunViewBuilder {
  private:
   void take_run(const Event& event);
   void take_step(const Event& event);
+  void take_note(const Event& event);
   void take_graph(const Event& event);
   void take_memory(const Event& event);
   void take_eval(const Event& event);

@@ -41,10 +41,9 @@ void Series::push(double value) {
     last_is_shared_ = false;
   }
   Chunk& chunk = own_last();
-  chunk.values[at] = value;
-  Extent& block = chunk.blocks[at / kBlock];
-  if (at % kBlock == 0) block = Extent{};
-  take(block, value);
+  chunk.values.push_back(value);
+  if (at % kBlock == 0) chunk.blocks.emplace_back();
+  take(chunk.blocks.back(), value);
   ++size_;
 }
 
@@ -54,13 +53,14 @@ void Series::truncate(std::size_t size) {
   if (kept < chunks_.size()) last_is_shared_ = true;  // an earlier chunk may be in a snapshot
   chunks_.resize(kept);
   size_ = size;
-  const std::size_t in_block = size % kBlock;
-  if (in_block == 0) return;  // the next push begins its block anew
+  const std::size_t at = size % kChunk, begin = at - at % kBlock;
+  if (at == 0) return;  // the last chunk that stays is full
   Chunk& chunk = own_last();
-  const std::size_t at = size % kChunk;
-  Extent& block = chunk.blocks[at / kBlock];
-  block = Extent{};
-  for (std::size_t i = at - in_block; i < at; ++i) take(block, chunk.values[i]);
+  chunk.values.resize(at);
+  chunk.blocks.resize(begin / kBlock);
+  if (begin == at) return;
+  Extent& block = chunk.blocks.emplace_back();
+  for (std::size_t i = begin; i < at; ++i) take(block, chunk.values[i]);
 }
 
 Series Series::snapshot() {

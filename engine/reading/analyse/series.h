@@ -1,8 +1,8 @@
 #pragma once
 // Columns of numbers that grow at their end, are read by another thread, and know their extremes.
-#include <array>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace isobar {
@@ -16,6 +16,10 @@ struct Extent {
   std::size_t size = 0;
 
   void join(const Extent& other);
+  /// Of the finite values; nothing without any.
+  std::optional<double> mean() const {
+    return finite == 0 ? std::nullopt : std::optional(sum / static_cast<double>(finite));
+  }
 };
 
 /// A column of doubles. A snapshot shares what is full and costs a pointer for each 4,096 values; the writer
@@ -44,8 +48,8 @@ class Series {
   static constexpr std::size_t kChunk = 4096;
   static constexpr std::size_t kBlock = 64;
   struct Chunk {
-    std::array<double, kChunk> values;
-    std::array<Extent, kChunk / kBlock> blocks;
+    std::vector<double> values;  ///< at most kChunk
+    std::vector<Extent> blocks;  ///< of each kBlock of them
   };
   Chunk& own_last();
   void add_to_extent(Extent& extent, std::size_t begin, std::size_t end) const;

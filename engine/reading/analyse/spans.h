@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyse/event_log.h"
+#include "analyse/event.h"
 
 namespace isobar {
 

@@ -68,7 +68,7 @@ struct Compared {
 /// three and three, they call one pair of equal cases in ten different, this interval one in twenty at most.
 ///
 /// Fewer repeats of one of them give no interval. Then a difference is told only where each value of one is
-/// more than `far_apart` times each of the other (analyse/recorded_spread.h); 0 = never.
+/// more than `far_apart` times each of the other (analyse/steady.h); 0 = never.
 std::optional<Compared> compare(const Spread& one, const Spread& other, double far_apart = 0);
 
 /// "x1.45 ±0.08", "same", "about x9.4" of few repeats, or "cannot tell".

@@ -9,7 +9,6 @@
 #include <tuple>
 
 #include "analyse/all_reduce_run.h"
-#include "analyse/rank_stream.h"
 #include "core/error.h"
 #include "record/run_folder.h"
 #include "ring/ring_plan.h"
@@ -27,22 +26,6 @@ constexpr const char* kWhichRuns = "a run of 09_all_reduce, or one on several ra
 using MoveKey = std::tuple<CollectivePhase, int, int, int>;  // from, to, chunk
 /// A step: the phase, and the place within it.
 using StepKey = std::pair<CollectivePhase, int>;
-
-/// Of a stream of spans those that are steps of a collective: the others need no room.
-struct StepSpans {
-  SpanTableBuilder builder;
-  bool any = false;  ///< spans of any kind
-
-  void take(const Event& event) {
-    const bool is_span = event.kind() == "span";
-    any |= is_span;
-    if (!is_span || event.integer("chunk_step", -1) >= 0) builder.take(event);
-  }
-  void clear() {
-    builder.clear();
-    any = false;
-  }
-};
 
 /// What both of its ends said of a message.
 struct Message {
@@ -168,10 +151,15 @@ void TheatreRun::check_ranks() const {
 
 bool TheatreRun::read_rank(const fs::path& run, int rank) {
   const fs::path file = RunFolder{run}.spans_file(rank);
-  EventLog log(file);
-  StepSpans spans{.builder = SpanTableBuilder(file.string())};
-  log.read_all(spans);
-  const SpanTable& table = spans.builder.table();
+  SpanTableBuilder builder(file.string());
+  bool any = false;
+  EventLog(file).read_all([&](const Event& event) {
+    const bool is_span = event.kind() == "span";
+    any |= is_span;
+    // Spans that are no steps of a collective need no room.
+    if (!is_span || event.integer("chunk_step", -1) >= 0) builder.take(event);
+  });
+  const SpanTable& table = builder.table();
   const std::int64_t origin_us = std::max<std::int64_t>(0, table.origin_us);
   last_steps_.resize(std::max(last_steps_.size(), static_cast<std::size_t>(rank) + 1), -1);
   std::int64_t& last_step = last_steps_[static_cast<std::size_t>(rank)];
@@ -186,7 +174,7 @@ bool TheatreRun::read_rank(const fs::path& run, int rank) {
     ranks_ = std::max({ranks_, rank + 1, span.to + 1, span.from + 1});
     last_step = std::max(last_step, span.step);
   }
-  return spans.any;
+  return any;
 }
 
 void TheatreRun::list_choices(RunGoesOn goes_on) {

@@ -8,7 +8,6 @@
 #include <numeric>
 #include <string_view>
 
-#include "analyse/intervals.h"
 #include "analyse/spread.h"
 #include "core/error.h"
 
@@ -172,21 +171,6 @@ class Figures {
   std::vector<std::vector<NameSpans>> tracks_;  ///< names of each in the order in which they appear
 };
 
-/// Finite values of a curve in the steps from `first` to `last`.
-std::vector<double> values_of(const RunSeries& series, std::string_view name, const StepWindow& first,
-                              const StepWindow& last) {
-  std::vector<double> out;
-  const CurveRef found = series.find(name);
-  if (!found) return out;
-  const Series& steps = found.places->step;
-  for (std::size_t row = steps.lower_bound(static_cast<double>(first.step)),
-                   i = found.curve->index_of_row(row);
-       i < found.curve->y.size() && steps[found.curve->row(i)] <= static_cast<double>(last.step); ++i) {
-    if (std::isfinite(found.curve->y[i])) out.push_back(found.curve->y[i]);
-  }
-  return out;
-}
-
 }  // namespace
 
 Timeline make_timeline(const SpanTable& table, const RunSeries& series, const TimelineWish& wish) {
@@ -218,17 +202,12 @@ Timeline make_timeline(const SpanTable& table, const RunSeries& series, const Ti
   out.upload_beside_compute = figures.upload_beside_compute();
   out.comm = comm_times(table, wish.steady);
 
-  const auto values = [&](std::string_view name) {
-    return values_of(series, name, out.steady.front(), out.steady.back());
+  const auto mean_of = [&](std::string_view name) {
+    return series.find(name).between(out.steady.front().step, out.steady.back().step).mean();
   };
-  const std::vector<double> stalls_us = values("train/stall_us");
-  const double step_us = mean(values("train/step_us"));
-  if (!stalls_us.empty() && step_us > 0) {
-    const double stall_us = mean(stalls_us);
-    out.stall = StallFigures{stall_us, stall_us / step_us};
-  }
-  const std::vector<double> ready = values("train/queue_slots");
-  if (!ready.empty()) out.ready = mean(ready);
+  const std::optional<double> stall_us = mean_of("train/stall_us"), step_us = mean_of("train/step_us");
+  if (stall_us && step_us && *step_us > 0) out.stall = StallFigures{*stall_us, *stall_us / *step_us};
+  out.ready = mean_of("train/queue_slots");
   return out;
 }
 

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "analyse/recorded_spread.h"
+#include "analyse/steady.h"
 #include "core/error.h"
 #include "core/text.h"
 

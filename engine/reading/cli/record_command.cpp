@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <filesystem>
 
+#include "analyse/recorded_runs.h"
 #include "analyse/run_reader.h"
-#include "analyse/thin_run.h"
 #include "cli/commands.h"
 #include "cli/lesson_options.h"
 #include "cli/start.h"

@@ -4,7 +4,6 @@
 #include <cstdio>
 
 #include "analyse/figure.h"
-#include "analyse/recorded_spread.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/one_off.h"

@@ -105,7 +105,7 @@ TEST_CASE("hostile histograms are left out, or cut to what can be counted") {
   CHECK_NOTHROW(gradient_lines(histogram));
   std::string many;
   for (int step = 0; step < 5000; ++step) many += line_of(step, 1, {1.0F});
-  CHECK(read(many).size() == GradientHistograms::kMost);
+  CHECK(read(many).size() == kMostHistograms);
   CHECK(read(many).back().step == 4999);
 }
 

@@ -3,7 +3,6 @@
 
 #include "analyse/recorded_runs.h"
 #include "analyse/run_reader.h"
-#include "analyse/thin_run.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/json_line.h"

@@ -1,7 +1,7 @@
 // Reading the spans of a run, well-formed and hostile.
 #include <fstream>
 
-#include "analyse/intervals.h"
+#include "analyse/comm_times.h"
 #include "analyse/spans.h"
 #include "support/catch.h"
 #include "support/errors.h"

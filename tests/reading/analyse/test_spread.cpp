@@ -2,8 +2,8 @@
 #include <random>
 
 #include "analyse/number_table.h"
-#include "analyse/recorded_spread.h"
 #include "analyse/spread.h"
+#include "analyse/steady.h"
 #include "core/files.h"
 #include "core/json.h"
 #include "support/catch.h"

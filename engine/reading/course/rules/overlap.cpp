@@ -5,7 +5,6 @@
 #include <map>
 
 #include "analyse/comm_times.h"
-#include "analyse/intervals.h"
 #include "analyse/spans.h"
 #include "core/error.h"
 #include "core/text.h"

@@ -6,8 +6,8 @@
 #include <limits>
 #include <map>
 
-#include "analyse/event_log.h"
-#include "analyse/rank_stream.h"
+#include "analyse/event.h"
+#include "analyse/run_files.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
 #include "record/run_folder.h"
@@ -19,22 +19,17 @@ namespace {
 /// alike.
 constexpr double kStays = 1.5;
 
-/// The largest distance of any rank by step, from the notes of this text.
-struct Distances {
-  std::string note;
-  std::map<std::int64_t, double> by_step = {};
-  void take(const Event& event) {
-    if (event.kind() != "note" || event.text("text") != note) return;
-    double& most = by_step[event.integer("step")];
-    const double apart = event.number("apart");
-    most = std::isfinite(apart) ? std::max(most, apart) : std::numeric_limits<double>::infinity();
+/// The largest distance of any rank by step, from the notes with this text.
+std::map<std::int64_t, double> distances_of(const NamedRun& run, std::string_view note) {
+  std::map<std::int64_t, double> out;
+  for (const int rank : ranks_in(run.run->folder)) {
+    EventLog(RunFolder{run.run->folder}.stream_file(rank)).read_all([&](const Event& event) {
+      if (event.kind() != "note" || event.text("text") != note) return;
+      double& most = out[event.integer("step")];
+      const double apart = event.number("apart");
+      most = std::isfinite(apart) ? std::max(most, apart) : std::numeric_limits<double>::infinity();
+    });
   }
-};
-
-Distances distances_of(const NamedRun& run, const std::string& note) {
-  Distances out{note};
-  for (const int rank : ranks_in(run.run->folder))
-    EventLog(RunFolder{run.run->folder}.stream_file(rank)).read_all(out);
   return out;
 }
 
@@ -50,11 +45,11 @@ std::string word_of(double first, double last) {
 
 Truth replica_distance_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
-  const Distances distances = distances_of(run, "replicas");
-  if (distances.by_step.size() < 2)
+  const std::map<std::int64_t, double> distances = distances_of(run, "replicas");
+  if (distances.size() < 2)
     throw Cannot{fmt::format("`{}` reports fewer than twice how far its replicas are apart", run.name),
                  run.name};
-  const double first = distances.by_step.begin()->second, last = distances.by_step.rbegin()->second;
+  const double first = distances.begin()->second, last = distances.rbegin()->second;
   if (!std::isfinite(first))
     throw Cannot{fmt::format("the weights of `{}` are no numbers from the start", run.name), run.name};
   Truth out;
@@ -70,16 +65,16 @@ Truth replica_distance_truth(const RuleInput& input) {
 Truth buffers_apart_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
   if (run.view().summary.world < 2) throw Cannot{"`" + run.name + "` is a run of one rank", run.name};
-  const Distances distances = distances_of(run, "buffers");
+  const std::map<std::int64_t, double> distances = distances_of(run, "buffers");
   double most = 0;
-  for (const auto& [step, apart] : distances.by_step) most = std::max(most, apart);
-  const double last = distances.by_step.empty() ? 0 : distances.by_step.rbegin()->second;
+  for (const auto& [step, apart] : distances) most = std::max(most, apart);
+  const double last = distances.empty() ? 0 : distances.rbegin()->second;
   Truth out;
-  out.accepted = {distances.by_step.empty() ? "constant" : most > 0 ? "apart" : "equal"};
+  out.accepted = {distances.empty() ? "constant" : most > 0 ? "apart" : "equal"};
   out.figures = {{"most", distance_text(most)}, {"last", distance_text(last)}};
-  out.text = distances.by_step.empty() ? "the model owns no buffers that change in training"
-                                       : fmt::format("buffers of two ranks are up to {} apart, {} at the end",
-                                                     out.figures["most"], out.figures["last"]);
+  out.text = distances.empty() ? "the model owns no buffers that change in training"
+                               : fmt::format("buffers of two ranks are up to {} apart, {} at the end",
+                                             out.figures["most"], out.figures["last"]);
   out.source = source_of(run);
   return out;
 }

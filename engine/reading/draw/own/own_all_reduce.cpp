@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "analyse/all_reduce_run.h"
-#include "analyse/rank_stream.h"
 #include "analyse/run_case.h"
+#include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
@@ -45,7 +45,6 @@ struct Timings {
 /// The newest probe of each backend, of the runs that lie beside this one.
 std::vector<Beside> probes_beside(const fs::path& folder, int ranks) {
   constexpr std::size_t kMostRuns = 200;
-  constexpr std::uint64_t kMostBytes = 64 << 10;  // a probe stands at the head
   std::vector<Beside> out;
   std::size_t looked_at = 0;
   for (const KnownRun& known : known_runs(folder.parent_path())) {
@@ -53,13 +52,12 @@ std::vector<Beside> probes_beside(const fs::path& folder, int ranks) {
       continue;
     if (++looked_at > kMostRuns) break;
     try {
-      const RankStream stream = read_rank_stream(known.folder, 0, kMostBytes);
-      if (!stream.probe || stream.probe->bytes <= 0 || stream.probe->algbw_gb_per_s <= 0) continue;
-      const bool is_known = std::any_of(out.begin(), out.end(), [&](const Beside& one) {
-        return one.link.backend == stream.probe->backend;
-      });
-      if (stream.view.summary.world == ranks && !is_known)
-        out.push_back({*stream.probe, known.folder.filename().string()});
+      const RunView view = glance(known.folder);
+      if (!view.probe || view.probe->bytes <= 0 || view.probe->algbw_gb_per_s <= 0) continue;
+      const bool is_known = std::any_of(
+          out.begin(), out.end(), [&](const Beside& one) { return one.link.backend == view.probe->backend; });
+      if (view.summary.world == ranks && !is_known)
+        out.push_back({*view.probe, known.folder.filename().string()});
     } catch (const Error&) {  // of another version
     }
   }
