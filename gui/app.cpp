@@ -208,10 +208,21 @@ void App::draw() {
   if (state_.form().stale) check_form(project_, state_.form());
   Requests ask;
   take_keys(now, ask);
-  ask.join(draw_all(now));
+  draw_all(now, ask);
   act(std::move(ask), now);
   ui_.end_frame();
   wish(now);
+}
+
+/// False, and a message: it did not start.
+bool App::launch(const RunRequest& request) {
+  try {
+    launcher_.start(request);
+    return true;
+  } catch (const Error& error) {
+    say(sentence_of(error));
+    return false;
+  }
 }
 
 void App::start(const RunRequest& request) {
@@ -219,35 +230,22 @@ void App::start(const RunRequest& request) {
   const bool of_lesson = request.command() != "quiz" && request.command() != "ladder";
   if (of_lesson && card != nullptr && !card->cannot_run.empty())
     return say(request.lesson + " " + card->cannot_run);
-  try {
-    launcher_.start(request);
-    const fs::path runs = parent_of_runs(options_) / "runs";
-    const bool listed =
-        std::any_of(options_.places.begin(), options_.places.end(), [&](const fs::path& place) {
-          std::error_code code;
-          return fs::absolute(place).lexically_normal() == runs || fs::equivalent(place, runs, code);
-        });
-    if (!listed) feed_.add_place(runs);
-    state_.run.clear();
-    state_.follow_new = true;
-    if (state_.view == View::compare) state_.view = View::watch;
-  } catch (const Error& error) {
-    say(printable(error.what(), 200) + (error.hint().empty() ? "" : ": " + error.hint()));
-  }
+  if (!launch(request)) return;
+  const fs::path runs = parent_of_runs(options_) / "runs";
+  const bool listed = std::any_of(options_.places.begin(), options_.places.end(), [&](const fs::path& place) {
+    std::error_code code;
+    return fs::absolute(place).lexically_normal() == runs || fs::equivalent(place, runs, code);
+  });
+  if (!listed) feed_.add_place(runs);
+  state_.run.clear();
+  state_.follow_new = true;
+  if (state_.view == View::compare) state_.view = View::watch;
 }
 
 void App::choose_lesson(const std::string& lesson) {
   if (lesson != state_.lesson) state_.code = {};
   state_.lesson = lesson;
   show_recorded();
-}
-
-void App::measure_machine() {
-  try {
-    launcher_.start({.lesson = state_.lesson, .words = {"predict", state_.lesson, "--measure"}});
-  } catch (const Error& error) {
-    say(printable(error.what(), 200) + (error.hint().empty() ? "" : ": " + error.hint()));
-  }
 }
 
 void App::act(Requests ask, const Data& data) {
@@ -285,7 +283,8 @@ void App::act(Requests ask, const Data& data) {
     launcher_.stop();
   }
   if (!ask.resume.empty()) resume(ask.resume, data);
-  if (ask.measure_machine) measure_machine();
+  if (ask.measure_machine)
+    launch({.lesson = state_.lesson, .words = {"predict", state_.lesson, "--measure"}});
   if (ask.start) start(*ask.start);
   if (!ask.queue.empty()) {
     queue_.assign(ask.queue.begin(), ask.queue.end());

@@ -4,17 +4,9 @@
 #include <algorithm>
 
 #include "app.h"
-#include "panels/chrome.h"
-#include "panels/code.h"
 #include "panels/compare.h"
-#include "panels/descent.h"
-#include "panels/ladder.h"
-#include "panels/lesson.h"
-#include "panels/maps.h"
-#include "panels/playground.h"
 #include "panels/run_form.h"
-#include "panels/theatre.h"
-#include "panels/timeline.h"
+#include "panels/views.h"
 #include "panels/watch.h"
 
 namespace isobar {
@@ -33,70 +25,44 @@ double side_width_of(const WindowSettings& settings, double window) {
   return std::clamp(0.27 * window, 360.0, 620.0);
 }
 
-}  // namespace
-
-void App::splitter(const char* name, double& size, float sign, bool vertical) {
-  const float thick = ui_.px(8);
-  const ImVec2 room = ImGui::GetContentRegionAvail();
-  if (vertical) ImGui::SameLine(0, 0);
-  ImGui::InvisibleButton(name, vertical ? ImVec2(thick, std::max(1.0F, room.y)) : ImVec2(room.x, thick));
-  ui_.record(name);
-  if (ImGui::IsItemHovered() || ImGui::IsItemActive()) {
-    ImGui::SetMouseCursor(vertical ? ImGuiMouseCursor_ResizeEW : ImGuiMouseCursor_ResizeNS);
-  }
-  if (ImGui::IsItemActive()) {
-    const ImVec2 delta = ImGui::GetIO().MouseDelta;
-    size += static_cast<double>(sign * (vertical ? delta.x : delta.y) / ui_.fonts().scale);
-  }
-  if (vertical) ImGui::SameLine(0, 0);
+void draw_compared(Ui& ui, const Data& data, AppState& state, Requests& ask) {
+  ask.join(draw_compare(ui, data, state));
 }
 
-Requests App::draw_left(const Data& data) {
-  Requests ask;
+}  // namespace
+
+void App::splitter(const char* name, double& size, float sign) {
+  ImGui::SameLine(0, 0);
+  const Area place = ui_.area(name, {ui_.px(8), ImGui::GetContentRegionAvail().y});
+  if (place.hovered || place.active) ImGui::SetMouseCursor(ImGuiMouseCursor_ResizeEW);
+  if (place.active) size += static_cast<double>(sign * ImGui::GetIO().MouseDelta.x / ui_.fonts().scale);
+  ImGui::SameLine(0, 0);
+}
+
+void App::draw_left(const Data& data, Requests& ask) {
   ImGui::BeginChild("left", {ui_.px(static_cast<float>(state_.settings.left_width)), 0}, false,
                     ImGuiWindowFlags_NoScrollbar);
   const float room = ImGui::GetContentRegionAvail().y;
   const float ladder = std::min(
       room * 0.5F, ui_.px(42 + 84 * static_cast<float>(std::max<std::size_t>(1, project_.lessons.size()))));
   ImGui::BeginChild("ladder", {0, ladder}, true, kPadded);
-  ask.join(draw_ladder(ui_, data, state_));
+  draw_ladder(ui_, data, state_, ask);
   ImGui::EndChild();
   ui_.gap(0);
   ImGui::BeginChild("runs", {0, 0}, true, kPadded);
-  ask.join(draw_runs(ui_, data, state_));
+  draw_runs(ui_, data, state_, ask);
   ImGui::EndChild();
   ImGui::EndChild();
-  return ask;
 }
 
-Requests App::draw_view(const Data& data, View view) {
-  switch (view) {
-    case View::watch:
-      return draw_watch(ui_, data, state_);
-    case View::descent:
-      return draw_descent(ui_, data, state_);
-    case View::theatre:
-      return draw_theatre(ui_, data, state_);
-    case View::compare:
-      return draw_compare(ui_, data, state_);
-    case View::predict:
-      return draw_playground(ui_, data, state_);
-    case View::timeline:
-      return draw_timeline_view(ui_, data, state_);
-    case View::maps:
-      return draw_maps(ui_, data, state_);
-    case View::code:
-      return draw_code(ui_, data, state_);
-    case View::lesson:
-      return draw_lesson_page(ui_, data, state_);
-    case View::run:
-      break;
-  }
-  return draw_run_form(ui_, data, state_);
+void App::draw_view(const Data& data, View view, Requests& ask) {
+  static constexpr DrawPanel* kDraws[kViews] = {draw_watch,       draw_descent,  draw_theatre, draw_compared,
+                                                draw_playground,  draw_timeline, draw_maps,    draw_code,
+                                                draw_lesson_page, draw_run_form};
+  kDraws[static_cast<std::size_t>(view)](ui_, data, state_, ask);
 }
 
-Requests App::draw_centre(const Data& data, float width) {
-  Requests ask;
+void App::draw_centre(const Data& data, float width, Requests& ask) {
   const bool narrow = ImGui::GetIO().DisplaySize.x < ui_.px(kNarrow);
   if (!narrow && (state_.view == View::lesson || state_.view == View::run)) {
     state_.side = state_.view;
@@ -118,69 +84,63 @@ Requests App::draw_centre(const Data& data, float width) {
     if (ui_.choice(title, state_.view == view)) state_.view = view;
   }
   ui_.gap(0);
-  ask.join(draw_view(data, state_.view));
+  draw_view(data, state_.view, ask);
   ImGui::EndChild();
-  return ask;
 }
 
-Requests App::draw_side(const Data& data) {
-  Requests ask;
+void App::draw_side(const Data& data, Requests& ask) {
   ImGui::BeginChild("side", {0, 0}, true, kPadded);
   if (ui_.choice("Lesson", state_.side == View::lesson)) state_.side = View::lesson;
   ImGui::SameLine(0, ui_.px(2));
   if (ui_.choice("Settings", state_.side == View::run)) state_.side = View::run;
   ImGui::BeginChild(state_.side == View::run ? "run side" : "lesson side");
-  ask.join(draw_view(data, state_.side));
+  draw_view(data, state_.side, ask);
   ImGui::EndChild();
   ImGui::EndChild();
-  return ask;
 }
 
-Requests App::draw_all(const Data& data) {
-  Requests ask;
+void App::draw_all(const Data& data, Requests& ask) {
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   const float bar = ui_.px(kBarHeight);
   WindowSettings& settings = state_.settings;
   const float console = ui_.px(kConsoleBar + static_cast<float>(settings.console_height));
-  ImGui::SetNextWindowPos({0, 0});
-  ImGui::SetNextWindowSize({screen.x, bar});
+  const auto begin_strip = [&](const char* name, float top, float height) {
+    ImGui::SetNextWindowPos({0, top});
+    ImGui::SetNextWindowSize({screen.x, height});
+    ImGui::Begin(name, nullptr, kFixed);
+  };
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {0, 0});
-  ImGui::Begin("bar", nullptr, kFixed);
-  ask.join(draw_bar(ui_, data, state_));
+  begin_strip("bar", 0, bar);
+  draw_bar(ui_, data, state_, ask);
   ImGui::End();
   const float body = std::max(ui_.px(80), screen.y - bar - console);
-  ImGui::SetNextWindowPos({0, bar});
-  ImGui::SetNextWindowSize({screen.x, body});
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui_.px(8), 0});
-  ImGui::Begin("body", nullptr, kFixed);
+  begin_strip("body", bar, body);
   ImGui::PopStyleVar();
   ImGui::PushStyleVar(ImGuiStyleVar_WindowPadding, {ui_.px(12), ui_.px(10)});
   const bool narrow = screen.x < ui_.px(kNarrow);
-  ask.join(draw_left(data));
-  splitter("left splitter", settings.left_width, 1, true);
+  draw_left(data, ask);
+  splitter("left splitter", settings.left_width, 1);
   double side_width = side_width_of(settings, screen.x / ui_.fonts().scale);
   const float side = narrow ? 0 : ui_.px(static_cast<float>(side_width) + 8);
-  ask.join(draw_centre(data, std::max(ui_.px(200), ImGui::GetContentRegionAvail().x - side)));
+  draw_centre(data, std::max(ui_.px(200), ImGui::GetContentRegionAvail().x - side), ask);
   if (!narrow) {
     const double before = side_width;
-    splitter("right splitter", side_width, -1, true);
+    splitter("right splitter", side_width, -1);
     if (side_width != before) settings.right_width = std::clamp(side_width, kLeastSide, kMostSide);
-    ask.join(draw_side(data));
+    draw_side(data, ask);
   }
   ImGui::PopStyleVar();
   ImGui::End();
-  ImGui::SetNextWindowPos({0, bar + body});
-  ImGui::SetNextWindowSize({screen.x, console});
-  ImGui::Begin("console window", nullptr, kFixed);
+  begin_strip("console window", bar + body, console);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui_.theme().ground);
-  ask.join(draw_console(ui_, data, state_));
+  draw_console(ui_, data, state_);
   ImGui::PopStyleColor();
   ImGui::End();
   ImGui::PopStyleVar();
   settings.left_width = std::clamp(settings.left_width, 200.0, 600.0);
-  ask.join(draw_help(ui_, state_));
-  ask.join(draw_toast(ui_, state_));
-  return ask;
+  draw_help(ui_, state_);
+  draw_toast(ui_, state_, ask);
 }
 
 /// To the next view that has something to show, or to the one before.

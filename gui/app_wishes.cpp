@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "app.h"
-#include "panels/maps.h"
+#include "panels/views.h"
 #include "record/run_folder.h"
 
 namespace isobar {

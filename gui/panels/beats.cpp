@@ -1,12 +1,11 @@
-#include "panels/beats.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/text.h"
 #include "draw/colour.h"
-#include "widgets/tick.h"
+#include "panels/lesson_parts.h"
+#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -16,7 +15,7 @@ void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotP
   const float radius = 10 * canvas.scale();
   if (state.is_done()) {
     canvas.circle(middle, radius, theme.good, true);
-    return draw_tick(canvas, middle, theme.panel);
+    return paint_tick(canvas, middle, theme.panel);
   }
   canvas.circle(middle, radius, shown ? theme.accent : mixed(theme.panel, theme.dim, 0.6F), true);
   canvas.circle(middle, radius - (shown ? 2 : 1.25F) * canvas.scale(), theme.panel, true);
@@ -26,24 +25,6 @@ void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotP
 }
 
 }  // namespace
-
-const char* beat_title(Beat beat) {
-  switch (beat) {
-    case Beat::read:
-      return "Read";
-    case Beat::predict:
-      return "Predict";
-    case Beat::run:
-      return "Run";
-    case Beat::reveal:
-      return "Reveal";
-    case Beat::breaking:
-      return "Break";
-    case Beat::build:
-      break;
-  }
-  return "Build";
-}
 
 const LessonProgress* progress_of(const Data& data, const std::string& lesson) {
   const auto found = data.course->lessons.find(lesson);
@@ -64,14 +45,11 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
     const float left = at.x + each * static_cast<float>(i);
     const float x = left + each / 2;
     ImGui::SetCursorScreenPos({left, at.y});
-    ImGui::PushID(static_cast<int>(i));
-    if (ImGui::InvisibleButton("beat", {each, height})) clicked = state.beat;
-    ui.record(std::string("beat ") + beat_name(state.beat));
-    const bool hovered = ImGui::IsItemHovered();
-    ImGui::PopID();
+    const Area place = ui.area(std::string("beat ") + beat_name(state.beat), {each, height});
+    if (place.clicked) clicked = state.beat;
     const bool is_shown = state.beat == shown;
     const Box cell = {left + ui.px(2), at.y, left + each - ui.px(2), at.y + height};
-    if (is_shown || hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
+    if (is_shown || place.hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
     if (i + 1 < progress.beats.size()) {
       const PlotPoint way[2] = {{x + ui.px(14), y}, {x + each - ui.px(14), y}};
       canvas.line(way, state.is_done() ? theme.good : theme.line, ui.px(1.5F), Dash::solid);
@@ -82,8 +60,8 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
     const float x = at.x + each * (static_cast<float>(i) + 0.5F);
     const bool is_shown = state.beat == shown;
     draw_disc(canvas, theme, state, {x, y}, is_shown);
-    canvas.text(x, at.y + ui.px(29), beat_title(state.beat), Face::small, is_shown ? theme.text : theme.dim,
-                0.5F);
+    canvas.text(x, at.y + ui.px(29), sentence_case(beat_name(state.beat)), Face::small,
+                is_shown ? theme.text : theme.dim, 0.5F);
     if (state.of > 0)
       canvas.text(x, at.y + ui.px(44), fmt::format("{}/{}", state.so_far, state.of), Face::small, theme.dim,
                   0.5F);
@@ -128,15 +106,9 @@ void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) 
     const bool done = i < progress.goals.size() && progress.goals[i];
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGuiCanvas canvas = ui.canvas();
-    const float s = ui.px(1);
-    const Box box = {at.x + s, at.y + 3 * s, at.x + 15 * s, at.y + 17 * s};
-    if (done) {
-      canvas.fill(box, ui.theme().good, 3 * s);
-      draw_tick(canvas, {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2}, ui.theme().panel);
-      ui.record(fmt::format("reached goal {}", i + 1), box);
-    } else {
-      canvas.frame(box, mixed(ui.theme().panel, ui.theme().dim, 0.6F));
-    }
+    const Box box = paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)},
+                                done ? Check::held : Check::open, ui.theme().good);
+    if (done) ui.record(fmt::format("reached goal {}", i + 1), box);
     ImGui::Indent(ui.px(26));
     ui.wrapped(goals[i], Face::text, done ? ui.theme().text : ui.theme().dim);
     ImGui::Unindent(ui.px(26));

@@ -1,5 +1,3 @@
-#include "panels/calibration_plot.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "draw/axis.h"
 #include "draw/colour.h"
+#include "panels/lesson_parts.h"
 
 namespace isobar {
 namespace {
@@ -90,25 +89,23 @@ float paint_entry(Canvas& canvas, const Theme& theme, PlotPoint at, Mark mark, C
 
 }  // namespace
 
-Requests draw_calibration(Ui& ui, const Data& data, AppState&) {
+void draw_calibration(Ui& ui, const Data& data) {
   const Calibration& calibration = data.course->calibration;
   ui.gap(4);
   ui.text("How close your numbers are", Face::bold);
   if (calibration.you.size() < kLeastPoints) {
-    ui.wrapped(
+    ui.note(
         fmt::format("{} of {} numbers so far. From three on they are drawn here: what you said against "
                     "what was measured, beside the same of the formulas.",
-                    calibration.you.size(), kLeastPoints),
-        Face::small, ui.theme().dim);
-    return {};
+                    calibration.you.size(), kLeastPoints));
+    return;
   }
-  ui.wrapped(
-      fmt::format("Right on the first try: {} of {}. Your numbers are usually off by a factor of {:.2f}{}.",
-                  calibration.right, calibration.asked, calibration.typical_factor_you(),
-                  calibration.formulas.empty() ? std::string()
-                                               : fmt::format(", those of the formulas by {:.2f}",
-                                                             calibration.typical_factor_formulas())),
-      Face::small, ui.theme().dim);
+  ui.note(fmt::format(
+      "Right on the first try: {} of {}. Your numbers are usually off by a factor of {:.2f}{}.",
+      calibration.right, calibration.asked, calibration.typical_factor_you(),
+      calibration.formulas.empty()
+          ? std::string()
+          : fmt::format(", those of the formulas by {:.2f}", calibration.typical_factor_formulas())));
   ImGuiCanvas canvas = ui.canvas();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(420));
@@ -124,7 +121,6 @@ Requests draw_calibration(Ui& ui, const Data& data, AppState&) {
                calibration);
   ImGui::Dummy({box.width(), box.height()});
   ui.record("calibration", box);
-  return {};
 }
 
 }  // namespace isobar

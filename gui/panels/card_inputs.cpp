@@ -8,8 +8,9 @@
 #include "core/text.h"
 #include "course/curve_shape.h"
 #include "draw/colour.h"
-#include "panels/cards.h"
+#include "panels/lesson_parts.h"
 #include "text/line_break.h"
+#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -30,52 +31,62 @@ void choose(CardState& card, const std::string& key) {
   card.problem.clear();
 }
 
-/// Words over as many lines as they need, with a ring before them.
-void draw_choice(Ui& ui, const Question& question, const QuestionChoice& choice, CardState& card) {
-  const ImGuiCanvas canvas = ui.canvas();
-  const float room = ImGui::GetContentRegionAvail().x - ui.px(36);
-  const std::string lines = in_lines(choice_words(question, choice.key), room, [&](std::string_view part) {
-    return canvas.text_width(part, Face::text);
-  });
-  const auto count = static_cast<float>(1 + std::count(lines.begin(), lines.end(), '\n'));
-  Box row;
-  const float line = ImGui::GetTextLineHeight();
-  if (ui.row("choice " + choice.key, card.typed == choice.key, count * line + ui.px(12), &row))
-    choose(card, choice.key);
-  draw_ring(ui, {row.x0 + ui.px(14), row.y0 + ui.px(6) + line / 2}, card.typed == choice.key);
-  float y = row.y0 + ui.px(6);
-  for (const std::string& words : split(lines, '\n')) {
-    ui.canvas().text(row.x0 + ui.px(30), y, words, Face::text, ui.theme().text);
-    y += line;
+/// The words of a choice in lines of this width.
+std::string rows_of(Ui& ui, const Question& question, const QuestionChoice& choice, float width, Face face) {
+  const ImGuiCanvas measure = ui.canvas();
+  return in_lines(choice_words(question, choice.key), width,
+                  [&](std::string_view part) { return measure.text_width(part, face); });
+}
+
+std::ptrdiff_t count_rows(const std::string& rows) { return 1 + std::count(rows.begin(), rows.end(), '\n'); }
+
+void paint_rows(Canvas& canvas, const std::string& rows, PlotPoint at, Face face, Colour colour) {
+  for (const std::string& words : split(rows, '\n')) {
+    canvas.text(at.x, at.y, words, face, colour);
+    at.y += canvas.line_height(face);
   }
 }
 
-/// One of three wide buttons with an arrow or a bar.
-void draw_direction(Ui& ui, const char* key, const char* words, float width, CardState& card) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = ui.px(48);
-  const bool chosen = card.typed == key;
-  ImGui::PushID(key);
-  if (ImGui::InvisibleButton("direction", {width, height})) choose(card, key);
-  ui.record(std::string("direction ") + key);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
+/// Words over as many lines as they need, with a ring before them.
+void draw_choice(Ui& ui, const Question& question, const QuestionChoice& choice, CardState& card) {
+  const float room = ImGui::GetContentRegionAvail().x - ui.px(36);
+  const std::string rows = rows_of(ui, question, choice, room, Face::text);
   ImGuiCanvas canvas = ui.canvas();
+  Box row;
+  const float line = canvas.line_height(Face::text);
+  if (ui.row("choice " + choice.key, card.typed == choice.key,
+             static_cast<float>(count_rows(rows)) * line + ui.px(12), &row))
+    choose(card, choice.key);
+  draw_ring(ui, {row.x0 + ui.px(14), row.y0 + ui.px(6) + line / 2}, card.typed == choice.key);
+  paint_rows(canvas, rows, {row.x0 + ui.px(30), row.y0 + ui.px(6)}, Face::text, ui.theme().text);
+}
+
+/// A wide button for one of a few answers; what it shows is drawn over its box.
+Box draw_option(Ui& ui, const std::string& name, const std::string& key, ImVec2 size, CardState& card) {
+  const Area place = ui.area(name, size);
+  if (place.clicked) choose(card, key);
   const Theme& theme = ui.theme();
-  const Box box = {at.x, at.y, at.x + width, at.y + height};
-  canvas.fill(box, chosen ? theme.selected : hovered ? theme.hover : theme.panel, ui.px(6));
-  const float x = (box.x0 + box.x1) / 2;
-  const float y = at.y + ui.px(15);
-  const float a = ui.px(6);
-  const Colour colour = chosen ? theme.accent : theme.dim;
-  if (std::string_view(key) == "same") {
-    canvas.fill({x - a, y - ui.px(1.5F), x + a, y + ui.px(1.5F)}, colour, 1);
+  ui.canvas().fill(place.box,
+                   card.typed == key ? theme.selected
+                   : place.hovered   ? theme.hover
+                                     : theme.panel,
+                   ui.px(6));
+  return place.box;
+}
+
+/// With an arrow or a bar.
+void draw_direction(Ui& ui, const std::string& key, const char* words, float width, CardState& card) {
+  const Box box = draw_option(ui, "direction " + key, key, {width, ui.px(48)}, card);
+  ImGuiCanvas canvas = ui.canvas();
+  const PlotPoint middle = {(box.x0 + box.x1) / 2, box.y0 + ui.px(15)};
+  const float a = ui.px(6), thick = ui.px(1.5F);
+  const Colour colour = card.typed == key ? ui.theme().accent : ui.theme().dim;
+  if (key == "same") {
+    canvas.fill({middle.x - a, middle.y - thick, middle.x + a, middle.y + thick}, colour, 1);
   } else {
-    const float up = std::string_view(key) == "up" ? 1 : -1;
-    const PlotPoint arrow[3] = {{x - a, y + up * a / 2}, {x, y - up * a / 2}, {x + a, y + up * a / 2}};
-    canvas.line(arrow, colour, ui.px(2), Dash::solid);
+    paint_chevron(canvas, middle, a, key == "up" ? Way::up : Way::down, colour, ui.px(2));
   }
-  canvas.text(x, at.y + ui.px(25), words, Face::text, theme.text, 0.5F);
+  canvas.text(middle.x, box.y0 + ui.px(25), words, Face::text, ui.theme().text, 0.5F);
 }
 
 void draw_directions(Ui& ui, CardState& card) {
@@ -122,33 +133,13 @@ void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const Curve
   if (shape.stops && !points.empty()) canvas.mark(points.back(), Mark::cross, 5 * s, theme.bad);
 }
 
-/// The words below a curve, in lines of this width.
-std::string caption_of(Ui& ui, const Question& question, const QuestionChoice& choice, float width) {
-  const ImGuiCanvas measure = ui.canvas();
-  return in_lines(choice_words(question, choice.key), width - ui.px(12),
-                  [&](std::string_view part) { return measure.text_width(part, Face::small); });
-}
-
 void draw_curve(Ui& ui, const QuestionChoice& choice, const std::string& caption, ImVec2 size,
                 CardState& card) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const bool chosen = card.typed == choice.key;
-  ImGui::PushID(choice.key.c_str());
-  if (ImGui::InvisibleButton("curve", size)) choose(card, choice.key);
-  ui.record("choice " + choice.key);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
+  const Box box = draw_option(ui, "choice " + choice.key, choice.key, size, card);
   ImGuiCanvas canvas = ui.canvas();
-  const Theme& theme = ui.theme();
-  const Box box = {at.x, at.y, at.x + size.x, at.y + size.y};
-  canvas.fill(box, chosen ? theme.selected : hovered ? theme.hover : theme.panel, ui.px(6));
   const Box plot = {box.x0 + ui.px(10), box.y0 + ui.px(8), box.x1 - ui.px(10), box.y0 + ui.px(kCurve)};
-  if (const CurveShape* const shape = curve_shape(choice.key)) paint_shape(canvas, theme, plot, *shape);
-  float y = plot.y1 + ui.px(3);
-  for (const std::string& words : split(caption, '\n')) {
-    canvas.text(box.x0 + ui.px(6), y, words, Face::small, theme.text);
-    y += canvas.line_height(Face::small);
-  }
+  if (const CurveShape* const shape = curve_shape(choice.key)) paint_shape(canvas, ui.theme(), plot, *shape);
+  paint_rows(canvas, caption, {box.x0 + ui.px(6), plot.y1 + ui.px(3)}, Face::small, ui.theme().text);
 }
 
 void draw_curves(Ui& ui, const Question& question, CardState& card) {
@@ -159,8 +150,8 @@ void draw_curves(Ui& ui, const Question& question, CardState& card) {
   std::vector<std::string> captions;
   std::ptrdiff_t rows = 1;  // of the longest: all are equally high
   for (const QuestionChoice& choice : question.choices) {
-    captions.push_back(caption_of(ui, question, choice, width));
-    rows = std::max(rows, 1 + std::count(captions.back().begin(), captions.back().end(), '\n'));
+    captions.push_back(rows_of(ui, question, choice, width - ui.px(12), Face::small));
+    rows = std::max(rows, count_rows(captions.back()));
   }
   const float height =
       ui.px(kCurve) + ui.px(8) + static_cast<float>(rows) * ui.canvas().line_height(Face::small);
@@ -201,33 +192,33 @@ void draw_find(Ui& ui, const Data& data, AppState& state, const Question& questi
 }
 
 /// The ticked runs are the answer.
-void draw_make(Ui& ui, const Data& data, const AppState& state) {
-  std::int64_t count = 0;
+Runs runs_on_card(const Data& data, const AppState& state) {
+  Runs out;
   for (const auto& run : data.feed.runs->runs) {
-    if (state.compared.count(run->id) == 0) continue;
-    ++count;
-    ui.text(ui.canvas().fitted(title_of(*run), Face::mono_small, ImGui::GetContentRegionAvail().x),
-            Face::mono_small, ui.theme().text);
-  }
-  ui.wrapped(count == 0
-                 ? "Make runs of your own, then tick them in the list on the left: they are your answer."
-                 : counted(count, "ticked run") + ": your answer.",
-             Face::small, ui.theme().dim);
-}
-
-std::vector<std::filesystem::path> ticked_runs(const Data& data, const AppState& state) {
-  std::vector<std::filesystem::path> out;
-  for (const auto& run : data.feed.runs->runs) {
-    if (state.compared.count(run->id) > 0) out.push_back(run->folder);
+    if (state.compared.count(run->id) > 0) out.push_back(run);
   }
   return out;
+}
+
+void draw_make(Ui& ui, const Data& data, const AppState& state) {
+  const Runs runs = runs_on_card(data, state);
+  for (const auto& run : runs)
+    ui.text(ui.canvas().fitted(title_of(*run), Face::mono_small, ImGui::GetContentRegionAvail().x),
+            Face::mono_small);
+  ui.note(runs.empty()
+              ? "Make runs of your own, then tick them in the list on the left: they are your answer."
+              : counted(static_cast<std::int64_t>(runs.size()), "ticked run") + ": your answer.");
 }
 
 }  // namespace
 
 Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
                       const CardState& card) {
-  if (question.kind == AnswerKind::make) return answer_of_runs(question, ticked_runs(data, state));
+  if (question.kind == AnswerKind::make) {
+    std::vector<std::filesystem::path> folders;
+    for (const auto& run : runs_on_card(data, state)) folders.push_back(run->folder);
+    return answer_of_runs(question, folders);
+  }
   const std::string& text = asked_text(data, question);
   return parse_answer(question, card.typed, std::count(text.begin(), text.end(), '\n'));
 }
@@ -235,27 +226,14 @@ Answer answer_on_card(const Data& data, const AppState& state, const Question& q
 void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                        Requests& ask) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(6)});
-  switch (question.kind) {
-    case AnswerKind::choice:
-      if (question.rule == "curve") {
-        draw_curves(ui, question, card);
-      } else {
-        for (const QuestionChoice& choice : question.choices) draw_choice(ui, question, choice, card);
-      }
-      break;
-    case AnswerKind::direction:
-      draw_directions(ui, card);
-      break;
-    case AnswerKind::number:
-      draw_number(ui, question, card);
-      break;
-    case AnswerKind::find:
-      draw_find(ui, data, state, question, card, ask);
-      break;
-    case AnswerKind::make:
-      draw_make(ui, data, state);
-      break;
+  if (question.kind == AnswerKind::choice && question.rule == "curve") draw_curves(ui, question, card);
+  if (question.kind == AnswerKind::choice && question.rule != "curve") {
+    for (const QuestionChoice& choice : question.choices) draw_choice(ui, question, choice, card);
   }
+  if (question.kind == AnswerKind::direction) draw_directions(ui, card);
+  if (question.kind == AnswerKind::number) draw_number(ui, question, card);
+  if (question.kind == AnswerKind::find) draw_find(ui, data, state, question, card, ask);
+  if (question.kind == AnswerKind::make) draw_make(ui, data, state);
   ImGui::PopStyleVar();
 }
 

@@ -7,11 +7,10 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
-#include "panels/cards.h"
-#include "panels/page.h"
+#include "panels/lesson_parts.h"
 #include "text/spans.h"
+#include "widgets/marks.h"
 #include "widgets/paragraph.h"
-#include "widgets/tick.h"
 
 namespace isobar {
 namespace {
@@ -34,12 +33,9 @@ void draw_outcome(Ui& ui, Outcome outcome) {
   const PlotPoint middle = {at.x + 10 * s, at.y + line / 2};
   canvas.circle(middle, 10 * s, colour, true);
   if (outcome == Outcome::right) {
-    draw_tick(canvas, middle, theme.panel);
+    paint_tick(canvas, middle, theme.panel);
   } else if (outcome == Outcome::not_right) {
-    const PlotPoint down[2] = {{middle.x - 4 * s, middle.y - 4 * s}, {middle.x + 4 * s, middle.y + 4 * s}};
-    const PlotPoint up[2] = {{middle.x - 4 * s, middle.y + 4 * s}, {middle.x + 4 * s, middle.y - 4 * s}};
-    canvas.line(down, theme.panel, 2 * s, Dash::solid);
-    canvas.line(up, theme.panel, 2 * s, Dash::solid);
+    canvas.mark(middle, Mark::cross, 4.4F * s, theme.panel);
   } else {
     canvas.text(middle.x, middle.y - canvas.line_height(Face::bold) / 2, "?", Face::bold, theme.panel, 0.5F);
   }
@@ -160,7 +156,7 @@ void draw_ask_again(Ui& ui, const StoredAnswer& answer, CardState& card) {
 
 void draw_said(Ui& ui, const std::string& said, const std::string& truth) {
   if (said != truth) ui.wrapped("You said: " + printable(said, kMostWords), Face::text, ui.theme().dim);
-  ui.wrapped("It is: " + printable(truth, kMostWords), Face::text, ui.theme().text);
+  ui.sentence("It is: " + printable(truth, kMostWords));
 }
 
 /// What was written down, where the runs of it no longer say it.
@@ -173,14 +169,12 @@ void draw_stored(Ui& ui, const Question& question, const AskedQuestion& asked, c
   ui.record("as it was written down");
   draw_ask_again(ui, answer, card);
   // Below the button, which so keeps its place when the look for the runs ends.
-  if (asked.found)
-    ui.wrapped("As it was written down: its runs are gone, or say something else by now.", Face::small,
-               ui.theme().dim);
+  if (asked.found) ui.note("As it was written down: its runs are gone, or say something else by now.");
 }
 
 void draw_page_of(Ui& ui, const Question& question, const AskedQuestion& asked, AppState& state,
                   Requests& ask) {
-  if (!asked.page.empty()) ask.join(draw_page(ui, question.lesson, asked.page, state));
+  if (!asked.page.empty()) draw_page(ui, question.lesson, asked.page, state, ask);
 }
 
 }  // namespace
@@ -211,7 +205,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
   } else {
     draw_said(ui, graded.said, graded.truth);
   }
-  if (!graded.off_by.empty()) ui.wrapped(graded.off_by, Face::small, ui.theme().dim);
+  if (!graded.off_by.empty()) ui.note(graded.off_by);
   if (!graded.says.empty()) draw_aside(ui, graded.says, ui.theme().warn);
   if (!graded.reveal.empty()) draw_sentence(ui, graded.reveal);
   if (asked.revealed->runs.empty()) ImGui::AlignTextToFramePadding();  // beside Ask again

@@ -1,5 +1,3 @@
-#include "panels/cards.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/colour.h"
+#include "panels/lesson_parts.h"
 #include "widgets/card_box.h"
 
 namespace isobar {
@@ -42,7 +41,7 @@ void draw_pager(Ui& ui, const std::vector<std::string>& ids, std::string& shown)
 
 void draw_asked(Ui& ui, const Question& question) {
   ui.wrapped(question.ask, Face::bold, ui.theme().text);
-  if (!question.why.empty()) ui.wrapped(question.why, Face::small, ui.theme().dim);
+  if (!question.why.empty()) ui.note(question.why);
 }
 
 void draw_hints(Ui& ui, const Question& question, CardState& card) {
@@ -54,19 +53,14 @@ void draw_hints(Ui& ui, const Question& question, CardState& card) {
   if (ui.link(count == 0 ? "A hint" : "Another hint", "hint")) ++card.hints;
 }
 
-/// The words of a sentence of an Error that are for the learner.
-std::string words_of(const Error& error) {
-  return printable(error.what(), 300) + (error.hint().empty() ? "" : ": " + printable(error.hint(), 200));
-}
-
 /// What was asked for and could not be done.
 void draw_problems(Ui& ui, const AskedQuestion& asked) {
   if (!asked.not_saved.empty()) {
-    ui.wrapped("Not saved: " + asked.not_saved, Face::small, ui.theme().bad);
+    ui.problem("Not saved: " + asked.not_saved);
     ui.record("not saved");
   }
   for (const std::string& problem : {asked.problem, asked.runs_problem}) {
-    if (!problem.empty()) ui.wrapped(problem, Face::small, ui.theme().bad);
+    if (!problem.empty()) ui.problem(problem);
   }
 }
 
@@ -75,7 +69,7 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
   const AskedQuestion& asked = *data.course->of(question.id);
   draw_answer_field(ui, data, state, question, card, ask);
   draw_hints(ui, question, card);
-  if (!card.problem.empty()) ui.wrapped(card.problem, Face::small, ui.theme().bad);
+  if (!card.problem.empty()) ui.problem(card.problem);
   draw_problems(ui, asked);
   const bool can = data.course->may_write && !asked.busy;
   const bool entered = std::exchange(card.entered, false) && can;
@@ -87,7 +81,7 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
       ask.course = std::move(request);
       card.problem.clear();
     } catch (const Error& error) {
-      card.problem = words_of(error);
+      card.problem = sentence_of(error);
     }
   }
   if (!data.course->may_write) ui.tip(data.course->progress_problem);
@@ -153,12 +147,11 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
                     Requests& ask) {
   const AskedQuestion& asked = *data.course->of(question.id);
   const StoredAnswer* const answer = data.course->progress.answer(question.id);
-  if (answer != nullptr)
-    ui.wrapped("You said: " + printable(answer_words(question, *answer)), Face::text, ui.theme().text);
-  ui.wrapped(cost_words(asked), Face::small, ui.theme().dim);
+  if (answer != nullptr) ui.sentence("You said: " + printable(answer_words(question, *answer)));
+  ui.note(cost_words(asked));
   if (asked.found) {
     for (const FoundRuns& one : *asked.found) {
-      if (!one.cannot.empty()) ui.wrapped(one.wanted.name + ": " + one.cannot, Face::small, ui.theme().warn);
+      if (!one.cannot.empty()) ui.warning(one.wanted.name + ": " + one.cannot);
     }
   }
   if (data.starting) draw_making(ui, data);
@@ -189,10 +182,9 @@ RunRequest runs_request(const Question& question) {
   return {.lesson = question.lesson, .words = {"quiz", question.id, "--runs-only", "--yes"}};
 }
 
-Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,
-                    const std::vector<std::string>& ids) {
-  Requests ask;
-  if (ids.empty()) return ask;
+void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,
+                const std::vector<std::string>& ids, Requests& ask) {
+  if (ids.empty()) return;
   std::string& shown = state.course.shown[state.lesson + " " + place];
   if (std::find(ids.begin(), ids.end(), shown) == ids.end()) shown = first_to_do(data, ids);
   const Question& question = *data.course->question(shown);
@@ -223,7 +215,6 @@ Requests draw_cards(Ui& ui, const Data& data, AppState& state, const std::string
     draw_result(ui, data, state, question, card, ask);
   }
   if (opening) draw_leaving(ui, data, state.lesson, shown, again, ask);
-  return ask;
 }
 
 }  // namespace isobar

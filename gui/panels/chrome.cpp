@@ -1,5 +1,3 @@
-#include "panels/chrome.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include "draw/axis.h"
 #include "draw/colour.h"
 #include "panels/run_form.h"
+#include "panels/views.h"
+#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -115,8 +115,7 @@ bool ask_to_stop(const Data& data, const AppState& state, Requests& ask) {
   return data.starting || !live.empty();
 }
 
-Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_bar(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const float height = ui.px(kBarHeight);
   const LessonCard* const card = data.project.find(state.lesson);
   ImGuiCanvas canvas = ui.canvas();
@@ -146,33 +145,26 @@ Requests draw_bar(Ui& ui, const Data& data, AppState& state) {
   ImGui::SameLine(0, ui.px(4));
   if (ui.button("?", ButtonKind::quiet)) ask.help = true;
   ui.tip("Keys (?)");
-  return ask;
 }
 
-Requests draw_console(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_console(Ui& ui, const Data& data, AppState& state) {
   const auto& lines = data.feed.console;
   const bool open = state.settings.console_height > 0;
   const float bar = ui.px(kConsoleBar);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  if (ImGui::InvisibleButton("console bar", {std::max(1.0F, width), bar}))
-    state.settings.console_height = open ? 0 : 220;
-  ui.record("console");
+  const Area place = ui.area("console", {ImGui::GetContentRegionAvail().x, bar});
+  const ImVec2 at = least_of(place.box);
+  const float width = place.box.width();
+  if (place.clicked) state.settings.console_height = open ? 0 : 220;
   ui.tip(open ? "Fold the console (C)" : "Show what the run says (C)");
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
-  if (ImGui::IsItemHovered()) canvas.fill({at.x, at.y, at.x + width, at.y + bar}, theme.hover);
+  if (place.hovered) canvas.fill(place.box, theme.hover);
   const float y = at.y + (bar - canvas.line_height(Face::small)) / 2;
   const auto run = data.feed.runs->find(state.run);
   const std::string status = run ? status_text(*run) : "";
   const float status_width = canvas.text_width(status, Face::small);
-  const float middle = at.y + bar / 2;
-  const float a = ui.px(4);
-  const PlotPoint arrow[3] = {{at.x + ui.px(14) - a, middle + (open ? -a / 2 : a / 2)},
-                              {at.x + ui.px(14), middle + (open ? a / 2 : -a / 2)},
-                              {at.x + ui.px(14) + a, middle + (open ? -a / 2 : a / 2)}};
-  canvas.line(arrow, theme.dim, ui.px(1.5F), Dash::solid);
+  paint_chevron(canvas, {at.x + ui.px(14), at.y + bar / 2}, ui.px(4), open ? Way::down : Way::up, theme.dim,
+                ui.px(1.5F));
   const std::string last =
       lines && !lines->empty() ? lines->back() : "The console is empty: it shows what a run says.";
   canvas.text(at.x + ui.px(28), y,
@@ -180,12 +172,12 @@ Requests draw_console(Ui& ui, const Data& data, AppState& state) {
                             width - status_width - ui.px(70)),
               open ? Face::small : Face::mono_small, theme.dim);
   canvas.text(at.x + width - ui.px(14), y, status, Face::small, theme.dim, 1);
-  if (!open) return ask;
+  if (!open) return;
   ImGui::BeginChild("console lines", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(3)});
   if (lines) {
     const auto first = static_cast<int>(lines->size());
-    ImGui::PushFont(ui.fonts().mono_small);
+    ImGui::PushFont(ui.fonts().of(Face::mono_small));
     ImGuiListClipper clipper;
     clipper.Begin(first);
     while (clipper.Step()) {
@@ -206,12 +198,10 @@ Requests draw_console(Ui& ui, const Data& data, AppState& state) {
   if (ImGui::GetScrollY() >= ImGui::GetScrollMaxY() - ui.px(4) || ImGui::IsWindowAppearing())
     ImGui::SetScrollHereY(1);
   ImGui::EndChild();
-  return ask;
 }
 
-Requests draw_help(Ui& ui, AppState& state) {
-  Requests ask;
-  if (!state.help) return ask;
+void draw_help(Ui& ui, AppState& state) {
+  if (!state.help) return;
   ImGui::OpenPopup("Keys and mouse");
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({screen.x / 2, screen.y / 2}, ImGuiCond_Always, {0.5F, 0.5F});
@@ -235,12 +225,10 @@ Requests draw_help(Ui& ui, AppState& state) {
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();
-  return ask;
 }
 
-Requests draw_toast(Ui& ui, AppState& state) {
-  Requests ask;
-  if (state.toast.empty() || state.now_s > state.toast_until_s) return ask;
+void draw_toast(Ui& ui, AppState& state, Requests& ask) {
+  if (state.toast.empty() || state.now_s > state.toast_until_s) return;
   const ImVec2 screen = ImGui::GetIO().DisplaySize;
   ImGui::SetNextWindowPos({screen.x - ui.px(20), screen.y - ui.px(48)}, ImGuiCond_Always, {1, 1});
   ImGui::SetNextWindowSizeConstraints({ui.px(120), 0}, {ui.px(520), screen.y});
@@ -266,7 +254,6 @@ Requests draw_toast(Ui& ui, AppState& state) {
   ImGui::End();
   ImGui::PopStyleVar();
   ImGui::PopStyleColor();
-  return ask;
 }
 
 }  // namespace isobar

@@ -1,5 +1,3 @@
-#include "panels/code.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 
 #include "core/text.h"
 #include "draw/colour.h"
+#include "panels/views.h"
 #include "widgets/code_text.h"
 
 namespace isobar {
@@ -48,28 +47,23 @@ bool draw_code_line(Ui& ui, const DiffLine& line, const std::vector<ColouredPiec
   const int number = removed ? line.old_number : line.new_number;
   const float x = at.x + code_left(ui, is_diff);
   const float width = line_width(ui, line, is_diff);
-  bool clicked = false;
-  bool hovered = false;
+  Area place;
   if (can_choose && !removed) {
-    ImGui::PushID(number);
-    clicked = ImGui::InvisibleButton("line", {std::max(width, right - at.x), height});
-    hovered = ImGui::IsItemHovered();
-    ui.record(fmt::format("line {}", number));
-    ImGui::PopID();
-    if (hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
+    place = ui.area(fmt::format("line {}", number), {std::max(width, right - at.x), height});
+    if (place.hovered) ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   } else {
     ImGui::Dummy({width, height});
   }
-  canvas.fill({at.x, at.y, right, at.y + height}, ground_of(theme, line, marked && !removed, hovered));
+  canvas.fill({at.x, at.y, right, at.y + height}, ground_of(theme, line, marked && !removed, place.hovered));
   canvas.text(at.x + ui.px(40), at.y + ui.px(2), std::to_string(number), Face::mono_small,
-              marked || hovered ? theme.text : mixed(theme.panel, theme.dim, 0.7F), 1);
+              marked || place.hovered ? theme.text : mixed(theme.panel, theme.dim, 0.7F), 1);
   if (is_diff) {
     const bool added = line.kind == DiffLine::Kind::added;
     canvas.text(at.x + ui.px(48), at.y + ui.px(1), added ? "+" : removed ? "-" : "", Face::mono, theme.dim);
   }
   paint_code(canvas, theme, {x, at.y + ui.px(2)}, line.text, pieces, Face::mono, {0, line.text.size()});
   if (!removed) ui.readable(line.text, Face::mono, {x, at.y}, height);
-  return clicked;
+  return place.clicked;
 }
 
 bool can_choose_line(const CodeState& code) { return !code.asked.empty() && code.file.empty(); }
@@ -112,13 +106,12 @@ void draw_lines(Ui& ui, const CodePage& page, bool is_diff, AppState& state) {
 
 }  // namespace
 
-Requests draw_code(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_code(Ui& ui, const Data& data, AppState& state, Requests&) {
   CodeState& code = state.code;
   const LessonCard* const card = data.project.find(state.lesson);
   if (code.file.empty() && (card == nullptr || card->page.empty())) {
     ui.empty_state("No code", "This lesson has no main.cpp.");
-    return ask;
+    return;
   }
   const bool is_page = code.file.empty();
   ui.text(is_page ? "lessons/" + card->info.name + "/main.cpp" : code.file, Face::bold);
@@ -139,7 +132,6 @@ Requests draw_code(Ui& ui, const Data& data, AppState& state) {
              state);
   ImGui::PopStyleVar();
   ImGui::EndChild();
-  return ask;
 }
 
 }  // namespace isobar

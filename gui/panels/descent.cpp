@@ -1,5 +1,3 @@
-#include "panels/descent.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +8,8 @@
 #include "core/text.h"
 #include "draw/descent_scene.h"
 #include "panels/run_form.h"
+#include "panels/scene.h"
+#include "panels/views.h"
 #include "record/run_folder.h"
 #include "widgets/plot_widget.h"
 
@@ -20,33 +20,12 @@ constexpr const char* kLesson = "00_sgd";
 constexpr double kStepEvery_s = 0.12;
 constexpr float kSide = 330;
 
-struct DescentKnob {
-  const char* key;
-  const char* title;
-  std::vector<double> places;
-};
-
-const std::vector<DescentKnob>& descent_knobs() {
-  static const std::vector<DescentKnob> kKnobs = {
-      {"train.global_batch", "Samples a step", {1, 4, 20, 100, 500, 1000}},
-      {"optim.lr", "Learning rate", {0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 0.75, 0.8, 0.9}},
-      {"run.ranks", "Ranks", {1, 2, 4}}};
+const std::vector<Knob>& descent_knobs() {
+  static const std::vector<Knob> kKnobs = {
+      {"train.global_batch", "Samples a step", "", "", {1, 4, 20, 100, 500, 1000}},
+      {"optim.lr", "Learning rate", "", "", {0.02, 0.05, 0.1, 0.2, 0.5, 0.7, 0.75, 0.8, 0.9}},
+      {"run.ranks", "Ranks", "", "", {1, 2, 4}}};
   return kKnobs;
-}
-
-void set_key(FormState& form, const std::string& key, const std::string& text) {
-  if (form.values[key] == text) {
-    form.changed.erase(key);
-  } else {
-    form.changed[key] = text;
-  }
-  form.stale = true;
-}
-
-std::string text_of(const FormState& form, const std::string& key) {
-  const auto changed = form.changed.find(key);
-  const auto value = form.values.find(key);
-  return changed != form.changed.end() ? changed->second : value != form.values.end() ? value->second : "";
 }
 
 /// Begins again where the settings changed; keeps the number of steps that is looked at.
@@ -69,14 +48,10 @@ void keep_walk(const Data& data, const LessonCard& card, AppState& state) {
       mine.problem = error.text();
       return;
     }
-    mine.shown = std::min(mine.shown, static_cast<std::size_t>(mine.config->train.steps));
+    mine.shown = std::min(mine.shown, mine.last());
   }
   if (!mine.walk) return;
-  if (mine.is_due(state.now_s)) {
-    ++mine.shown;
-    mine.next_s = state.now_s + kStepEvery_s;
-  }
-  if (mine.is_at_end()) mine.playing = false;
+  mine.go_on(mine.last(), state.now_s, kStepEvery_s);
   walk_on(mine);
 }
 
@@ -144,61 +119,51 @@ void drag_start(Ui& ui, AppState& state, const ChartArea& area) {
   const Line& start = mine.walk->so_far().ranks.front().start;
   const PlotPoint at = area.at(start.slope, start.intercept);
   const float reach = ui.px(12);
-  ImGui::SetCursorScreenPos({area.box.x0, area.box.y0});
-  ImGui::InvisibleButton("descent plane", {area.box.width(), area.box.height()});
-  ui.record("descent plane");
+  const ImVec2 after = ImGui::GetCursorScreenPos();
+  ImGui::SetCursorScreenPos(least_of(area.box));
+  const Area plane = ui.area("descent plane", {area.box.width(), area.box.height()});
   ui.record("descent start", {at.x - reach, at.y - reach, at.x + reach, at.y + reach});
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   const bool near = std::hypot(mouse.x - at.x, mouse.y - at.y) < reach;
-  if (ImGui::IsItemHovered() && near) {
+  if (plane.hovered && near) {
     ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     ui.tip("Drag the start");
   }
   if (ImGui::IsItemActivated()) mine.dragging = near;
-  if (!ImGui::IsItemActive()) mine.dragging = false;
+  if (!plane.active) mine.dragging = false;
+  ImGui::SetCursorScreenPos(after);
   if (!mine.dragging) return;
   ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
   const double slope = area.x.value(std::clamp(mouse.x, area.box.x0, area.box.x1));
   const double intercept = area.y.value(std::clamp(mouse.y, area.box.y0, area.box.y1));
-  set_key(state.form(), "model.slope", fmt::format("{:.2f}", slope));
-  set_key(state.form(), "model.intercept", fmt::format("{:.2f}", intercept));
+  state.form().set("model.slope", fmt::format("{:.2f}", slope));
+  state.form().set("model.intercept", fmt::format("{:.2f}", intercept));
   ui.ask_frame();
 }
 
-void draw_plane(Ui& ui, AppState& state, float width, float height) {
+void draw_plane(Ui& ui, AppState& state, float height) {
   const DescentScene scene = scene_of(ui.theme(), state.descent);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const Box box = ui.panel(height);
   ImGuiCanvas canvas = ui.canvas();
-  canvas.fill({at.x, at.y, at.x + width, at.y + height}, ui.theme().panel, ui.px(6));
   Sketch sketch(canvas, ui.theme());
-  const float inset = ui.px(10);
-  const float top = paint_scene_legend(sketch, scene, {at.x + inset, at.y + inset}, width - 2 * inset);
-  const float scale = ui.fonts().scale;
-  const float axes = ui.px(76);
-  const ChartArea area = paint_scene(sketch, scene, {at.x + inset, top}, width - 2 * inset,
-                                     std::max(60.0F, (height - (top - at.y) - axes) / scale));
-  drag_start(ui, state, area);
-  ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({width, height});
+  const float x = box.x0 + ui.px(10), room = box.width() - ui.px(20);
+  const float top = paint_scene_legend(sketch, scene, {x, box.y0 + ui.px(10)}, room);
+  const float free = (box.y1 - top - ui.px(76)) / ui.fonts().scale;  // less the axes
+  drag_start(ui, state, paint_scene(sketch, scene, {x, top}, room, std::max(60.0F, free)));
 }
 
-void draw_fit(Ui& ui, const DescentState& mine, float width) {
+void draw_fit(Ui& ui, const DescentState& mine) {
   const Descent& descent = mine.walk->so_far();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = ui.px(196);
+  const Box box = ui.panel(ui.px(196), "descent fit");
   ImGuiCanvas canvas = ui.canvas();
-  canvas.fill({at.x, at.y, at.x + width, at.y + height}, ui.theme().panel, ui.px(6));
   Sketch sketch(canvas, ui.theme());
-  std::vector<FitLine> lines = {{descent.ranks.front().start, ui.theme().dim, Dash::dashed},
-                                {descent.ranks.front().before(mine.shown), ui.theme().series[0]}};
+  const std::vector<FitLine> lines = {{descent.ranks.front().start, ui.theme().dim, Dash::dashed},
+                                      {descent.ranks.front().before(mine.shown), ui.theme().series[0]}};
   paint_fit(sketch, descent.points, lines, mine.walk->batch_of(0, mine.shown),
-            {at.x + ui.px(10), at.y + ui.px(6)}, width - ui.px(16), 120);
-  ui.record("descent fit", {at.x, at.y, at.x + width, at.y + height});
-  ImGui::Dummy({width, height});
+            {box.x0 + ui.px(10), box.y0 + ui.px(6)}, box.width() - ui.px(16), 120);
 }
 
-void draw_loss(Ui& ui, AppState& state, float width, float height, Requests& ask) {
-  DescentState& mine = state.descent;
+void draw_loss(Ui& ui, DescentState& mine, Requests& ask) {
   const Descent& descent = mine.walk->so_far();
   const LossBowl bowl(descent.points);
   const double by = mine.by_samples ? static_cast<double>(descent.batch()) : 1;
@@ -220,64 +185,26 @@ void draw_loss(Ui& ui, AppState& state, float width, float height, Requests& ask
   mine.view.log_y = true;
   mine.link.fit_x = true;
   mine.link.begin_frame();
-  const PlotAsk asked = show_plot(ui, spec, mine.view, mine.link, {width, height});
-  if (asked.export_wanted)
-    ask.save = SaveRequest{
-        spec.id, asked.kind,
-        plot_file(ui, asked.kind, spec, mine.view, mine.link, asked.box.width(), asked.box.height())};
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  show_saved_plot(ui, spec, mine.view, mine.link, {room.x, std::max(ui.px(150), room.y)}, "", ask);
 }
 
-void draw_descent_knobs(Ui& ui, AppState& state) {
+void draw_settings(Ui& ui, AppState& state) {
   FormState& form = state.form();
-  for (const DescentKnob& knob : descent_knobs()) {
-    const std::string text = text_of(form, knob.key);
-    const double value = std::strtod(text.c_str(), nullptr);
-    std::vector<double> places = knob.places;
-    if (std::find(places.begin(), places.end(), value) == places.end()) {
-      places.push_back(value);
-      std::sort(places.begin(), places.end());
-    }
-    int at = static_cast<int>(std::find(places.begin(), places.end(), value) - places.begin());
-    ui.text(knob.title, Face::bold);
-    ui.tip(std::string("--set ") + knob.key + "=...");
-    if (ui.notches(std::string("knob ") + knob.key, &at, static_cast<int>(places.size()),
-                   fmt::format("{:g}", value), -1))
-      set_key(form, knob.key, fmt::format("{:g}", places[static_cast<std::size_t>(at)]));
-  }
+  draw_form_knobs(ui, form, descent_knobs());
   std::vector<std::string> faults = {"none"};
   for (const Fault fault : state.descent.faults) faults.emplace_back(name_of(fault));
-  std::string fault = text_of(form, "run.fault");
+  std::string fault = form.text("run.fault");
   ui.text("Mistake on purpose", Face::bold);
-  if (ui.combo("descent fault", faults, fault, -1)) {
-    set_key(form, "run.fault", fault);
-    if (fault != "none" && text_of(form, "run.ranks") == "1") set_key(form, "run.ranks", "4");
-  }
+  if (!ui.combo("descent fault", faults, fault, -1)) return;
+  form.set("run.fault", fault);
+  if (fault != "none" && form.text("run.ranks") == "1") form.set("run.ranks", "4");
 }
 
 void draw_steps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   DescentState& mine = state.descent;
-  const bool at_end = mine.is_at_end();
-  if (ui.button("Step", ButtonKind::primary, !at_end)) {
-    ++mine.shown;
-    walk_on(mine);
-  }
-  ImGui::SameLine();
-  if (ui.button("Back", ButtonKind::plain, mine.shown > 0, "step back")) --mine.shown;
-  ImGui::SameLine();
-  if (ui.button(mine.playing ? "Pause" : "Play", ButtonKind::plain, !at_end, "play steps")) {
-    mine.playing = !mine.playing;
-    mine.next_s = state.now_s;
-  }
-  ImGui::SameLine();
-  if (ui.button("To the start", ButtonKind::quiet, mine.shown > 0)) {
-    mine.shown = 0;
-    mine.playing = false;
-  }
-  ImGui::SameLine();
-  if (ui.button("To the end", ButtonKind::quiet, !at_end)) {
-    mine.shown = static_cast<std::size_t>(std::min<std::int64_t>(mine.config->train.steps, 100'000));
-    walk_on(mine);
-  }
+  draw_player(ui, mine, mine.last(), state.now_s);
+  walk_on(mine);
   ImGui::SameLine();
   const RunRequest request = request_of(state.form());
   if (ui.button("Run it", ButtonKind::quiet, !data.starting && state.form().problem.empty(), "run descent"))
@@ -291,13 +218,12 @@ void draw_steps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
 
 }  // namespace
 
-Requests draw_descent(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_descent(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const LessonCard* const card = data.project.find(state.lesson);
   if (card == nullptr || card->info.name != kLesson) {
     if (ui.empty_state("This is lesson 00's", "A line is fitted step by step there.", "Go to lesson 00"))
       ask.show_lesson = kLesson;
-    return ask;
+    return;
   }
   DescentState& mine = state.descent;
   mine.faults = card->info.faults;
@@ -305,29 +231,25 @@ Requests draw_descent(Ui& ui, const Data& data, AppState& state) {
   keep_run(data, state);
   if (!mine.walk) {
     ui.wrapped(mine.problem, Face::bold, ui.theme().warn);
-    draw_descent_knobs(ui, state);
-    return ask;
+    draw_settings(ui, state);
+    return;
   }
   draw_steps(ui, data, state, ask);
   const ImVec2 room = ImGui::GetContentRegionAvail();
   const float side = std::min(ui.px(kSide), room.x * 0.42F);
-  const float text = ui.px(20) * 8;
-  const float plane = std::max(ui.px(220), room.y - text);
+  const float plane = std::max(ui.px(220), room.y - ui.px(20) * 8);  // less the formulas
   ImGui::BeginChild("descent left", {room.x - side - ui.px(10), 0});
-  draw_plane(ui, state, ImGui::GetContentRegionAvail().x, plane);
+  draw_plane(ui, state, plane);
   ImGui::Indent(ui.px(10));
-  for (const std::string& line : step_text(mine)) ui.text(line, Face::mono_small, ui.theme().text);
+  for (const std::string& line : step_text(mine)) ui.text(line, Face::mono_small);
   ImGui::Unindent(ui.px(10));
   ImGui::EndChild();
   ImGui::SameLine(0, ui.px(10));
   ImGui::BeginChild("descent right", {0, 0});
-  draw_fit(ui, mine, ImGui::GetContentRegionAvail().x);
-  draw_descent_knobs(ui, state);
-  draw_loss(ui, state, ImGui::GetContentRegionAvail().x,
-            std::max(ui.px(150), ImGui::GetContentRegionAvail().y), ask);
+  draw_fit(ui, mine);
+  draw_settings(ui, state);
+  draw_loss(ui, mine, ask);
   ImGui::EndChild();
-  if (mine.playing) ui.ask_frame();
-  return ask;
 }
 
 }  // namespace isobar

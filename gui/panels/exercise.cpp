@@ -1,13 +1,12 @@
-#include "panels/exercise.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/files.h"
 #include "core/text.h"
+#include "panels/lesson_parts.h"
 #include "widgets/card_box.h"
-#include "widgets/tick.h"
+#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -20,33 +19,11 @@ RunRequest check_request(const std::string& lesson, const std::vector<std::strin
   return out;
 }
 
-/// A box with a tick, a cross, or nothing.
-void draw_check_box(Ui& ui, bool held, bool failed) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGuiCanvas canvas = ui.canvas();
-  const Theme& theme = ui.theme();
-  const float s = ui.px(1);
-  const Box box = {at.x + s, at.y + 3 * s, at.x + 15 * s, at.y + 17 * s};
-  const PlotPoint middle = {(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2};
-  if (held) {
-    canvas.fill(box, theme.good, 3 * s);
-    draw_tick(canvas, middle, theme.panel);
-  } else if (failed) {
-    canvas.fill(box, theme.bad, 3 * s);
-    const PlotPoint down[2] = {{middle.x - 3 * s, middle.y - 3 * s}, {middle.x + 3 * s, middle.y + 3 * s}};
-    const PlotPoint up[2] = {{middle.x - 3 * s, middle.y + 3 * s}, {middle.x + 3 * s, middle.y - 3 * s}};
-    canvas.line(down, theme.panel, 1.75F * s, Dash::solid);
-    canvas.line(up, theme.panel, 1.75F * s, Dash::solid);
-  } else {
-    canvas.frame(box, theme.line);
-  }
-}
-
 void draw_told(Ui& ui, const char* head, const std::string& text) {
   const float begin = ImGui::GetCursorPosX();
   ui.dim(head);
   ImGui::SameLine(begin + ui.px(64));
-  ui.wrapped(printable(text, kMostTold), Face::text, ui.theme().text);
+  ui.sentence(printable(text, kMostTold));
 }
 
 /// Why the check does not hold, and the hints that were asked for.
@@ -65,7 +42,13 @@ void draw_checks(Ui& ui, const OwnExercise& own) {
     const bool held =
         own.verdict && std::count(own.verdict->held.begin(), own.verdict->held.end(), check.name) > 0;
     const bool failed = own.verdict && own.verdict->failed == check.name;
-    draw_check_box(ui, held, failed);
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGuiCanvas canvas = ui.canvas();
+    paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)},
+                held     ? Check::held
+                : failed ? Check::failed
+                         : Check::open,
+                ui.theme().good);
     ui.record((held ? "held " : failed ? "failed " : "open ") + check.name);
     ImGui::Indent(ui.px(26));
     ui.wrapped(check.says, Face::text, failed ? ui.theme().text : ui.theme().dim);
@@ -77,12 +60,11 @@ void draw_checks(Ui& ui, const OwnExercise& own) {
 /// What was found before any check, or that the file is another by now.
 void draw_state_of_file(Ui& ui, const OwnExercise& own) {
   if (own.mine.is_of_older_edition)
-    ui.wrapped("The exercise has changed since you began; ./isobar check says what is different.",
-               Face::small, ui.theme().warn);
+    ui.warning("The exercise has changed since you began; ./isobar check says what is different.");
   if (!own.verdict)
     return ui.dim("Not checked yet. A skeleton is meant to fail: the first check says where to begin.");
   if (own.is_old) {
-    ui.wrapped("You have changed the file since it was checked.", Face::small, ui.theme().warn);
+    ui.warning("You have changed the file since it was checked.");
     ui.record("changed since");
   }
   if (own.verdict->problem.empty()) return;
@@ -110,29 +92,28 @@ void draw_buttons(Ui& ui, const Data& data, const OwnExercise& own, Requests& as
 
 }  // namespace
 
-Requests draw_exercise(Ui& ui, const Data& data, const std::string& lesson) {
-  Requests ask;
+void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests& ask) {
   const auto found = data.course->exercises.find(lesson);
   if (found == data.course->exercises.end()) {
     ui.dim("This lesson has no exercise.");
-    return ask;
+    return;
   }
   const OwnExercise& own = *found->second;
   const CardBox box(ui, "exercise", ui.theme().ground);
   if (!own.problem.empty()) {
-    ui.wrapped(own.problem, Face::small, ui.theme().bad);
-    return ask;
+    ui.problem(own.problem);
+    return;
   }
   ui.text(own.exercise.title, Face::bold);
   ui.dim(fmt::format("about {} minutes", own.exercise.minutes));
-  ui.wrapped(own.exercise.text, Face::text, ui.theme().text);
+  ui.sentence(own.exercise.text);
   ui.gap(2);
   if (!own.mine.is_there) {
     if (ui.button("Put the skeleton into my/", ButtonKind::primary, !data.starting, "begin the exercise"))
       ask.start = RunRequest{.lesson = lesson, .words = {"exercise", lesson}};
     ui.tip("./isobar exercise " + lesson + "; a file of yours is never overwritten");
     draw_checks(ui, own);
-    return ask;
+    return;
   }
   ui.wrapped_readable(as_typed(own.mine.path).string(), Face::mono_small, ui.theme().dim);
   draw_buttons(ui, data, own, ask);
@@ -142,16 +123,14 @@ Requests draw_exercise(Ui& ui, const Data& data, const std::string& lesson) {
   if (own.verdict && own.verdict->failed.empty() && own.verdict->problem.empty() && !own.is_old) {
     ui.gap(2);
     ui.text("All of it holds.", Face::bold);
-    ui.wrapped(own.exercise.after, Face::text, ui.theme().text);
-    ui.wrapped(own.exercise.run_command() + " trains with your part.", Face::small, ui.theme().dim);
+    ui.sentence(own.exercise.after);
+    ui.note(own.exercise.run_command() + " trains with your part.");
   }
-  return ask;
 }
 
-Requests draw_tour(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_tour(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const auto found = data.course->tours.find(state.lesson);
-  if (found == data.course->tours.end() || found->second.empty()) return ask;
+  if (found == data.course->tours.end() || found->second.empty()) return;
   ui.gap(4);
   ui.text("Tour of the code", Face::bold);
   for (const PlacedStop& placed : found->second) {
@@ -167,7 +146,6 @@ Requests draw_tour(Ui& ui, const Data& data, AppState& state) {
     }
     ui.tip(fmt::format("{}:{}\n{}", stop.file, placed.line, stop.says));
   }
-  return ask;
 }
 
 }  // namespace isobar

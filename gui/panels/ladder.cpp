@@ -1,5 +1,3 @@
-#include "panels/ladder.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,8 +5,9 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
-#include "panels/beats.h"
-#include "widgets/tick.h"
+#include "panels/lesson_parts.h"
+#include "panels/views.h"
+#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -234,28 +233,15 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
   const bool compared = state.compared.count(run->id) != 0;
-  const Colour colour =
-      compared ? theme.series[state.colours.slot(run->id) % theme.series.size()] : theme.dim;
   // The box on the left puts the run into the comparison.
   ImGui::SetCursorPos({at.x + ui.px(4), at.y + ui.px(10)});
-  if (ImGui::InvisibleButton("compare", {ui.px(24), ui.px(24)})) {
-    if (compared) {
-      state.compared.erase(run->id);
-    } else {
-      state.compared.insert(run->id);
-    }
-  }
-  ui.record("compare " + run->name);
+  if (ui.area("compare " + run->name, {ui.px(24), ui.px(24)}).clicked && state.compared.erase(run->id) == 0)
+    state.compared.insert(run->id);
   ui.tip(compared ? "Take it out of the comparison" : "Put it into the comparison");
   ImGui::PopID();
   ImGui::SetCursorPos(after);
-  const Box tick = {row.x0 + 9 * s, row.y0 + 15 * s, row.x0 + 23 * s, row.y0 + 29 * s};
-  if (compared) {
-    canvas.fill(tick, colour, 3 * s);
-    draw_tick(canvas, {(tick.x0 + tick.x1) / 2, (tick.y0 + tick.y1) / 2}, theme.panel);
-  } else {
-    canvas.frame(tick, mixed(theme.panel, theme.dim, 0.6F));
-  }
+  paint_check(canvas, theme, {row.x0 + 9 * s, row.y0 + 15 * s}, compared ? Check::held : Check::open,
+              theme.series[state.colours.slot(run->id) % theme.series.size()]);
   const std::string right = result_text(*run);
   const float right_width = canvas.text_width(right, Face::mono_small);
   canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);
@@ -280,8 +266,7 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
 
 }  // namespace
 
-Requests draw_ladder(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_ladder(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   ui.text("LADDER", Face::small, ui.theme().dim);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
   const LadderRates rates = rates_of(data);
@@ -289,12 +274,10 @@ Requests draw_ladder(Ui& ui, const Data& data, AppState& state) {
     draw_lesson(ui, data, data.project.lessons[i], rates.runs[i], rates, state, ask);
   }
   ImGui::PopStyleVar();
-  for (const std::string& problem : data.project.problems) ui.wrapped(problem, Face::small, ui.theme().bad);
-  return ask;
+  for (const std::string& problem : data.project.problems) ui.problem(problem);
 }
 
-Requests draw_runs(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_runs(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const StoreSnapshot& runs = *data.feed.runs;
   std::vector<std::shared_ptr<const RunEntry>> shown;
   for (const auto& run : runs.runs) {
@@ -309,12 +292,11 @@ Requests draw_runs(Ui& ui, const Data& data, AppState& state) {
     state.focus_filter = false;
   }
   ui.input("filter runs", state.run_filter, "Filter  ( / )", -1);
-  for (const std::string& problem : runs.problems) ui.wrapped(problem, Face::small, ui.theme().warn);
+  for (const std::string& problem : runs.problems) ui.warning(problem);
   if (runs.unread > 0) ui.dim(fmt::format("reading {} more ...", runs.unread));
   if (shown.empty() && data.feed.first_look_done) {
-    ui.wrapped(runs.runs.empty() ? "No run yet. Press Space to run the chosen lesson."
-                                 : "No run matches. Words may be in the name, preset, state, device or note.",
-               Face::small, ui.theme().dim);
+    ui.note(runs.runs.empty() ? "No run yet. Press Space to run the chosen lesson."
+                              : "No run matches. Words may be in the name, preset, state, device or note.");
   }
   ImGui::BeginChild("runs list");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
@@ -335,7 +317,6 @@ Requests draw_runs(Ui& ui, const Data& data, AppState& state) {
   }
   ImGui::PopStyleVar();
   ImGui::EndChild();
-  return ask;
 }
 
 }  // namespace isobar

@@ -1,43 +1,26 @@
-#include "panels/lesson.h"
-
 #include <algorithm>
 
 #include "core/text.h"
-#include "panels/beats.h"
-#include "panels/calibration_plot.h"
-#include "panels/cards.h"
-#include "panels/exercise.h"
-#include "panels/measure.h"
-#include "panels/page.h"
+#include "panels/lesson_parts.h"
+#include "panels/views.h"
 
 namespace isobar {
 namespace {
 
 using Ids = std::vector<std::string>;
 
-/// Of the questions of a lesson those that are so.
-template <class Condition>
-Ids ids_of(const CourseView& course, const std::string& lesson, Condition is_wanted) {
-  Ids out;
-  for (const Question& question : course.questions) {
-    if (question.lesson == lesson && is_wanted(question, *course.of(question.id))) out.push_back(question.id);
-  }
-  return out;
-}
-
 bool is_of_break(const Question& question) { return question.beat == "break"; }
 
 /// What keeps the learner from going on, or may.
 void draw_problems(Ui& ui, const Data& data, const LessonCard& card) {
-  if (!card.cannot_run.empty())
-    ui.wrapped(card.info.name + " " + card.cannot_run, Face::small, ui.theme().warn);
+  if (!card.cannot_run.empty()) ui.warning(card.info.name + " " + card.cannot_run);
   if (!data.course->progress_problem.empty()) {
-    ui.wrapped(data.course->progress_problem, Face::small, ui.theme().warn);
+    ui.warning(data.course->progress_problem);
     ui.record("progress problem");
   }
   if (const auto problem = data.course->problems.find(card.info.name);
       problem != data.course->problems.end()) {
-    ui.wrapped("Its questions cannot be read: " + problem->second, Face::small, ui.theme().bad);
+    ui.problem("Its questions cannot be read: " + problem->second);
     ui.record("questions problem");
   }
 }
@@ -45,41 +28,34 @@ void draw_problems(Ui& ui, const Data& data, const LessonCard& card) {
 class LessonFlow {
  public:
   LessonFlow(Ui& ui, const Data& data, const LessonCard& card, const LessonProgress& progress,
-             AppState& state)
-      : ui_(ui), data_(data), card_(card), progress_(progress), state_(state) {}
+             AppState& state, Requests& ask)
+      : ui_(ui), data_(data), card_(card), progress_(progress), state_(state), ask_(ask) {}
 
-  Requests draw(Beat beat) {
-    switch (beat) {
-      case Beat::read:
-        read();
-        break;
-      case Beat::predict:
-        predict();
-        break;
-      case Beat::run:
-        run();
-        break;
-      case Beat::reveal:
-        reveal();
-        break;
-      case Beat::breaking:
-        breaking();
-        break;
-      case Beat::build:
-        page(Beat::build);
-        ask_.join(draw_exercise(ui_, data_, lesson()));
-        break;
-    }
-    return std::move(ask_);
+  void draw(Beat beat) {
+    static constexpr std::array<void (LessonFlow::*)(), kBeats> kBeatParts = {
+        &LessonFlow::read,   &LessonFlow::predict,  &LessonFlow::run,
+        &LessonFlow::reveal, &LessonFlow::breaking, &LessonFlow::build};
+    (this->*kBeatParts[static_cast<std::size_t>(beat)])();
   }
 
  private:
   const std::string& lesson() const { return card_.info.name; }
 
-  void page(Beat beat) { ask_.join(draw_page(ui_, lesson(), card_.readme.of(beat), state_)); }
+  /// Of the questions of the lesson those that are so.
+  template <class Condition>
+  Ids ids(Condition is_wanted) const {
+    Ids out;
+    for (const Question& question : data_.course->questions) {
+      if (question.lesson == lesson() && is_wanted(question, data_.course->of(question.id)->state))
+        out.push_back(question.id);
+    }
+    return out;
+  }
+
+  void page(Beat beat) { draw_page(ui_, lesson(), card_.readme.of(beat), state_, ask_); }
 
   void cards(const char* place, const Ids& ids) {
-    ask_.join(draw_cards(ui_, data_, state_, place, ids));
+    draw_cards(ui_, data_, state_, place, ids, ask_);
     ui_.gap(4);
   }
 
@@ -119,14 +95,12 @@ class LessonFlow {
       ask_.course = beat_request(lesson(), beat_name(Beat::read));
       state_.course.beats[lesson()] = Beat::predict;
     }
-    ask_.join(draw_tour(ui_, data_, state_));
+    draw_tour(ui_, data_, state_, ask_);
     draw_goals(ui_, card_, progress_);
   }
 
   void predict() {
-    const Ids all = ids_of(*data_.course, lesson(), [](const Question& question, const AskedQuestion&) {
-      return !is_of_break(question);
-    });
+    const Ids all = ids([](auto& question, auto) { return !is_of_break(question); });
     if (all.empty()) ui_.dim("This lesson asks nothing here.");
     cards("predict", all);
     page(Beat::predict);
@@ -154,10 +128,9 @@ class LessonFlow {
   }
 
   void run() {
-    const Ids answered =
-        ids_of(*data_.course, lesson(), [](const Question& question, const AskedQuestion& asked) {
-          return !is_of_break(question) && asked.state != QuestionState::open;
-        });
+    const Ids answered = ids([](auto& question, QuestionState state) {
+      return !is_of_break(question) && state != QuestionState::open;
+    });
     if (answered.empty()) {
       ui_.wrapped("No prediction yet: first say what you expect.", Face::text, ui_.theme().dim);
       go_on("To the questions", Beat::predict, true);
@@ -165,7 +138,7 @@ class LessonFlow {
     cards("run", answered);
     make_all();
     page(Beat::run);
-    ask_.join(draw_measure(ui_, data_, card_, state_));
+    draw_measure(ui_, data_, card_, state_, ask_);
   }
 
   /// The idea once more, with the values of the chosen run.
@@ -176,46 +149,45 @@ class LessonFlow {
     ui_.gap(4);
     ui_.text("From your run", Face::bold);
     if (!own->nothing.empty()) {
-      ui_.wrapped(own->nothing + (own->hint.empty() ? "" : ": " + own->hint), Face::small, ui_.theme().dim);
+      ui_.note(own->nothing + (own->hint.empty() ? "" : ": " + own->hint));
       return;
     }
     draw_drawing(ui_, "own picture", own->drawing);
   }
 
   void reveal() {
-    const Ids revealed = ids_of(*data_.course, lesson(), [](const Question&, const AskedQuestion& asked) {
-      return asked.state == QuestionState::revealed;
+    const Ids revealed = ids([](auto&, QuestionState state) { return state == QuestionState::revealed; });
+    const Ids open = ids([](auto& question, QuestionState state) {
+      return !is_of_break(question) && state == QuestionState::open;
     });
-    const Ids open =
-        ids_of(*data_.course, lesson(), [](const Question& question, const AskedQuestion& asked) {
-          return !is_of_break(question) && asked.state == QuestionState::open;
-        });
     if (revealed.empty())
       ui_.wrapped(
           "Nothing has been revealed yet. A question is revealed once you have committed to an answer and "
-          "its "
-          "runs exist.",
+          "its runs exist.",
           Face::text, ui_.theme().dim);
     cards("reveal", revealed);
     if (open.empty()) {
-      ask_.join(draw_page(ui_, lesson(), card_.reveal_rest, state_));
+      draw_page(ui_, lesson(), card_.reveal_rest, state_, ask_);
     } else if (!card_.reveal_rest.empty()) {
       ui_.dim("Further measurements are shown once every question is answered.");
     }
     own_picture();
     draw_goals(ui_, card_, progress_);
-    ask_.join(draw_calibration(ui_, data_, state_));
+    draw_calibration(ui_, data_);
     go_on("Continue to Break", Beat::breaking, false);
   }
 
   void breaking() {
-    const Ids all = ids_of(*data_.course, lesson(), [](const Question& question, const AskedQuestion&) {
-      return is_of_break(question);
-    });
+    const Ids all = ids([](auto& question, auto) { return is_of_break(question); });
     if (all.empty()) ui_.dim("This lesson asks nothing here.");
     cards("break", all);
     page(Beat::breaking);
     if (data_.course->exercises.contains(lesson())) go_on("Continue to Build", Beat::build, false);
+  }
+
+  void build() {
+    page(Beat::build);
+    draw_exercise(ui_, data_, lesson(), ask_);
   }
 
   Ui& ui_;
@@ -223,31 +195,30 @@ class LessonFlow {
   const LessonCard& card_;
   const LessonProgress& progress_;
   AppState& state_;
-  Requests ask_;
+  Requests& ask_;
 };
 
 }  // namespace
 
-Requests draw_lesson_page(Ui& ui, const Data& data, AppState& state) {
+void draw_lesson_page(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const LessonCard* const card = data.project.find(state.lesson);
   state.course.question.clear();
   state.code.asked.clear();
   if (card == nullptr) {
     ui.empty_state("No lesson", "Choose one on the left.");
-    return {};
+    return;
   }
   draw_problems(ui, data, *card);
   const LessonProgress* const progress = progress_of(data, card->info.name);
-  if (progress == nullptr) return draw_page(ui, card->info.name, card->readme.of(Beat::read), state);
+  if (progress == nullptr) return draw_page(ui, card->info.name, card->readme.of(Beat::read), state, ask);
   const auto chosen = state.course.beats.find(state.lesson);
   const Beat shown =
       chosen != state.course.beats.end() ? chosen->second : progress->next.value_or(Beat::read);
   if (const std::optional<Beat> clicked = draw_beat_strip(ui, *progress, shown))
     state.course.beats[state.lesson] = *clicked;
   ImGui::BeginChild((state.lesson + " " + beat_name(shown)).c_str());
-  Requests ask = LessonFlow(ui, data, *card, *progress, state).draw(shown);
+  LessonFlow(ui, data, *card, *progress, state, ask).draw(shown);
   ImGui::EndChild();
-  return ask;
 }
 
 }  // namespace isobar

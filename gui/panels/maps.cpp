@@ -1,5 +1,3 @@
-#include "panels/maps.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,9 @@
 #include "draw/axis.h"
 #include "draw/colour.h"
 #include "draw/field_map.h"
-#include "panels/run_head.h"
+#include "panels/run_parts.h"
+#include "panels/scene.h"
+#include "panels/views.h"
 #include "panels/watch.h"
 #include "state/map_pictures.h"
 
@@ -121,9 +121,7 @@ void draw_head(Ui& ui, const RunEntry& run, const MapsState& maps) {
 
 void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, AppState& state, std::size_t at,
                    int channel) {
-  ImGui::AlignTextToFramePadding();
-  ui.dim("channel");
-  ImGui::SameLine(0, ui.px(6));
+  ui.label("channel");
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(set.channels); ++i) names.push_back(channel_name(run, i));
   std::string name = channel_name(run, channel);
@@ -185,49 +183,34 @@ MapGrid grid_of(const Ui& ui, const FieldSet& set) {
   return best;
 }
 
-std::string title_of(const MapsState& maps, MapPart part, const std::string& channel) {
-  switch (part) {
-    case MapPart::prediction:
-      return "Prediction, " + channel;
-    case MapPart::error:
-      return "Its error: RMSE " + engineering(maps.rmse, 3);
-    case MapPart::persistence:
-      return "Persistence: the state now";
-    case MapPart::persistence_error:
-      return "Its error: RMSE " + engineering(maps.persistence_rmse, 3);
-    case MapPart::target:
-      break;
-  }
-  return "Target: the state after";
+/// By MapPart.
+std::array<std::string, kMapParts> titles_of(const MapsState& maps, const std::string& channel) {
+  return {"Prediction, " + channel, "Its error: RMSE " + engineering(maps.rmse, 3),
+          "Persistence: the state now", "Its error: RMSE " + engineering(maps.persistence_rmse, 3),
+          "Target: the state after"};
 }
 
 void draw_part(Ui& ui, MapsState& maps, MapPart part, const Box& box, const std::string& channel,
                const std::string& run, Requests& ask) {
   static constexpr const char* kNames[kMapParts] = {"prediction", "error", "persistence", "persistence error",
                                                     "target"};
-  const std::string name = kNames[static_cast<std::size_t>(part)];
+  const auto index = static_cast<std::size_t>(part);
+  const std::string name = kNames[index];
   ImGui::SetCursorScreenPos(least_of(box));
   ImGui::PushID(name.c_str());
-  ImGui::InvisibleButton("map", {box.width(), box.height()});
-  ui.record("map " + name);
-  const bool hovered = ImGui::IsItemHovered();
+  const bool hovered = ui.area("map " + name, {box.width(), box.height()}).hovered;
   const bool error = is_signed(part);
-  const MapSpec spec{title_of(maps, part, channel), maps.pictures[static_cast<std::size_t>(part)],
+  const MapSpec spec{titles_of(maps, channel)[index], maps.pictures[index],
                      error ? -maps.error_most : maps.least, error ? maps.error_most : maps.most,
                      error ? MapColours::diverging : MapColours::sequential};
   ImGuiCanvas canvas = ui.canvas();
   canvas.fill(box, ui.theme().panel, ui.px(6));
-  const Box map = paint_map(canvas, ui.theme(), spec, box);
+  const auto paint = [&](Canvas& onto, const Box& in) { return paint_map(onto, ui.theme(), spec, in); };
+  const Box map = paint(canvas, box);
   if (hovered && map.contains(point_of(ImGui::GetIO().MousePos)))
     draw_map_tip(ui, maps, map, ImGui::GetIO().MousePos);
-  if (const auto kind = save_menu(ui, box)) {
-    const auto paint = [&](Canvas& onto) {
-      paint_map(onto, ui.theme(), spec, {0, 0, box.width(), box.height()});
-    };
-    ask.save = SaveRequest{
-        run + "-" + channel + "-" + name, *kind,
-        *kind == ExportKind::csv ? fields_csv(maps) : drawing(ui, *kind, box.width(), box.height(), paint)};
-  }
+  save_drawing(
+      ui, box, run + "-" + channel + "-" + name, [&] { return fields_csv(maps); }, paint, ask);
   ImGui::PopID();
 }
 
@@ -264,23 +247,22 @@ std::pair<std::string, std::int64_t> wanted_fields(const Data& data, const AppSt
   return {run->id, step_of(state.maps, *run->detail)};
 }
 
-Requests draw_maps(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_maps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const auto run = data.feed.runs->find(state.run);
   const auto [id, step] = wanted_fields(data, state);
   if (id.empty()) {
     ui.empty_state("No maps", run ? "This run has left no fields yet: they come with each validation."
                                   : "Choose a run on the left: its forecast is drawn beside the truth.");
-    return ask;
+    return;
   }
   const std::shared_ptr<const FieldSet>& set = data.feed.fields;
   if (!set || set->run != id || (set->step != step && set->values.empty())) {
     ui.empty_state("Reading the fields ...", "This takes a moment.");
-    return ask;
+    return;
   }
   if (set->values.empty() || set->channels < 1 || set->rows < 1 || set->columns < 1) {
     ui.empty_state("The fields cannot be shown", set->problem.empty() ? "The file is empty." : set->problem);
-    return ask;
+    return;
   }
   MapsState& maps = state.maps;
   const int channel = channel_of(state, *run, set->channels);
@@ -298,7 +280,6 @@ Requests draw_maps(Ui& ui, const Data& data, AppState& state) {
     draw_part(ui, maps, part, grid.of(part), name, run->name, ask);
   }
   draw_score(ui, state, run, name, set->step, grid.box(5), ask);
-  return ask;
 }
 
 }  // namespace isobar

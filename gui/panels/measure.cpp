@@ -1,8 +1,6 @@
-#include "panels/measure.h"
-
 #include <algorithm>
 
-#include "core/text.h"
+#include "panels/lesson_parts.h"
 #include "panels/run_form.h"
 
 namespace isobar {
@@ -20,39 +18,12 @@ RunRequest measured(const std::string& command, const FormState& form, const std
   return out;
 }
 
-bool honours_key(const LessonCard& card, const std::string& key) {
-  const auto& keys = card.info.honours;
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
 /// A key that this lesson brings, with places worth trying; to begin with.
 std::string first_sweep(const LessonCard& card) {
-  if (honours_key(card, "comm.bucket_order")) return "comm.bucket_mb=0.25,1,5,25";
-  if (honours_key(card, "data.workers")) return "data.workers=0,1,2,4";
+  if (honours(card.info, "comm.bucket_order")) return "comm.bucket_mb=0.25,1,5,25";
+  if (honours(card.info, "data.workers")) return "data.workers=0,1,2,4";
   return "train.global_batch=4,8,16";
 }
-
-class MeasureRows {
- public:
-  MeasureRows(Ui& ui, const Data& data, Requests& ask) : ui_(ui), ask_(ask), free_(!data.starting) {}
-
-  /// A button in the left column; what stands beside it is drawn next.
-  void row(const char* label, bool enabled, const RunRequest& request) {
-    const float width = ui_.px(92);
-    const float left = ImGui::GetCursorPosX();
-    if (ui_.button(label, ButtonKind::plain, free_ && enabled, std::string("measure ") + label))
-      ask_.start = request;
-    ui_.tip(command_text(request));
-    ImGui::SameLine(left + width);
-    ImGui::AlignTextToFramePadding();
-  }
-  void words(const char* text) { ui_.wrapped(text, Face::small, ui_.theme().dim); }
-
- private:
-  Ui& ui_;
-  Requests& ask_;
-  bool free_;
-};
 
 void draw_tail(Ui& ui, const Data& data) {
   const auto& lines = data.feed.log;
@@ -70,8 +41,7 @@ void draw_tail(Ui& ui, const Data& data) {
 
 }  // namespace
 
-Requests draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& state) {
-  Requests ask;
+void draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask) {
   CourseState& course = state.course;
   const FormState& form = state.form();
   const bool good = form.problem.empty() && card.cannot_run.empty();
@@ -81,21 +51,28 @@ Requests draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState
   ui.text("Measure", Face::bold);
   ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
   if (ui.button("Stop", ButtonKind::danger, data.starting, "stop measuring")) ask.stop_started = true;
-  MeasureRows rows(ui, data, ask);
-  rows.row("Run", good, request_of(form));
-  rows.words("once, with the settings beside this tab");
-  rows.row("Quartet", good, measured("quartet", form, {}));
-  rows.words("what bounds it: data, copying, computing");
-  rows.row("Sweep", good && sweep.find('=') != std::string::npos, measured("sweep", form, {sweep}));
+  /// A button in the left column; what stands beside it is drawn next.
+  const auto row = [&](const char* label, bool enabled, const RunRequest& request) {
+    const float left = ImGui::GetCursorPosX();
+    if (ui.button(label, ButtonKind::plain, !data.starting && enabled, std::string("measure ") + label))
+      ask.start = request;
+    ui.tip(command_text(request));
+    ImGui::SameLine(left + ui.px(92));
+    ImGui::AlignTextToFramePadding();
+  };
+  row("Run", good, request_of(form));
+  ui.note("once, with the settings beside this tab");
+  row("Quartet", good, measured("quartet", form, {}));
+  ui.note("what bounds it: data, copying, computing");
+  row("Sweep", good && sweep.find('=') != std::string::npos, measured("sweep", form, {sweep}));
   ui.input("sweep", sweep, "key=a,b", -1);
-  if (honours_key(card, "run.ranks")) {
-    rows.row("Scale", good && !course.ranks.empty(), measured("scale", form, {"--ranks", course.ranks}));
+  if (honours(card.info, "run.ranks")) {
+    row("Scale", good && !course.ranks.empty(), measured("scale", form, {"--ranks", course.ranks}));
     ui.input("scale ranks", course.ranks, "1,2", -1);
   }
-  rows.row("Ladder", true, {.lesson = card.info.name, .words = {"ladder"}});
-  rows.words("every lesson that this machine can run, in turn");
+  row("Ladder", true, {.lesson = card.info.name, .words = {"ladder"}});
+  ui.note("every lesson that this machine can run, in turn");
   if (data.started.command() != "quiz") draw_tail(ui, data);
-  return ask;
 }
 
 }  // namespace isobar

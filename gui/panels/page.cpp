@@ -1,13 +1,13 @@
-#include "panels/page.h"
-
 #include <algorithm>
 #include <filesystem>
 
 #include "draw/colour.h"
 #include "draw/lesson_pictures.h"
+#include "panels/lesson_parts.h"
 #include "state/links.h"
 #include "text/lesson_page.h"
 #include "widgets/code_text.h"
+#include "widgets/marks.h"
 #include "widgets/paragraph.h"
 
 namespace isobar {
@@ -53,20 +53,18 @@ void draw_code_block(Ui& ui, const MarkdownBlock& block, Requests& ask) {
   std::size_t rows = 0;
   for (const CodeLine& line : lines) rows += line.rows.size();
   const float row_height = canvas.line_height(Face::mono_small) + ui.px(4);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
   const float height = row_height * static_cast<float>(rows) + ui.px(12);
-  if (ImGui::InvisibleButton("code", {std::max(1.0F, width), height})) ask.copy = block.code;
-  ui.record("code " + block.code.substr(0, block.code.find('\n')));
-  const bool hovered = ImGui::IsItemHovered();
+  const auto [box, clicked, hovered, active] =
+      ui.area("code " + block.code.substr(0, block.code.find('\n')), {width, height});
+  if (clicked) ask.copy = block.code;
   ui.tip("Click to copy");
-  const Box box = {at.x, at.y, at.x + width, at.y + height};
   canvas.fill(box, hovered ? ui.theme().hover : ui.theme().raised, ui.px(5));
   canvas.push_clip({box.x0, box.y0, box.x1 - ui.px(6), box.y1});
-  float y = at.y + ui.px(8);
+  float y = box.y0 + ui.px(8);
   for (const CodeLine& line : lines) {
     for (std::size_t i = 0; i < line.rows.size(); ++i) {
       const CodeRow& row = line.rows[i];
-      const float x = at.x + ui.px(10) + (i > 0 ? letter * static_cast<float>(kCodeIndent) : 0);
+      const float x = box.x0 + ui.px(10) + (i > 0 ? letter * static_cast<float>(kCodeIndent) : 0);
       paint_code(canvas, ui.theme(), {x, y}, line.text, line.pieces, Face::mono_small, row);
       const bool goes_on = i + 1 < line.rows.size();
       const std::size_t next = goes_on ? line.rows[i + 1].begin : row.end;
@@ -105,8 +103,7 @@ void draw_picture(Ui& ui, const std::string& lesson, const MarkdownBlock& block)
   const std::string name = std::filesystem::path(block.target).stem().string();
   const LessonPicture* const picture = find_lesson_picture(lesson, name);
   const std::string words = words_of(block.spans);
-  if (picture == nullptr)
-    return ui.wrapped("picture: " + (words.empty() ? block.target : words), Face::small, ui.theme().dim);
+  if (picture == nullptr) return ui.note("picture: " + (words.empty() ? block.target : words));
   draw_drawing(ui, "picture " + name, picture->drawing);
 }
 
@@ -125,58 +122,35 @@ bool draw_fold(Ui& ui, const std::string& lesson, const MarkdownBlock& block, Ap
   const std::string id = lesson + "/" + words;
   const bool open = state.course.unfolded.count(id) != 0;
   Box row;
-  if (ui.row("fold " + words, false, ui.px(30), &row)) {
-    if (open) {
-      state.course.unfolded.erase(id);
-    } else {
-      state.course.unfolded.insert(id);
-    }
-  }
+  if (ui.row("fold " + words, false, ui.px(30), &row) && state.course.unfolded.erase(id) == 0)
+    state.course.unfolded.insert(id);
   ImGuiCanvas canvas = ui.canvas();
   const float middle = (row.y0 + row.y1) / 2;
-  const float a = ui.px(4);
-  const float x = row.x0 + ui.px(8);
-  const PlotPoint shut_arrow[3] = {{x - a / 2, middle - a}, {x + a / 2, middle}, {x - a / 2, middle + a}};
-  const PlotPoint open_arrow[3] = {{x - a, middle - a / 2}, {x, middle + a / 2}, {x + a, middle - a / 2}};
-  canvas.line(open ? open_arrow : shut_arrow, ui.theme().dim, ui.px(1.5F), Dash::solid);
+  paint_chevron(canvas, {row.x0 + ui.px(8), middle}, ui.px(4), open ? Way::down : Way::right, ui.theme().dim,
+                ui.px(1.5F));
   canvas.text(row.x0 + ui.px(22), middle - canvas.line_height(Face::bold) / 2, words, Face::bold,
               ui.theme().text);
   return open;
 }
 
+/// The link that was clicked, "" without one.
 std::string draw_block(Ui& ui, const std::string& lesson, const MarkdownBlock& block, AppState& state,
                        Requests& ask) {
   using Kind = MarkdownBlock::Kind;
-  switch (block.kind) {
-    case Kind::heading:
-      draw_heading(ui, block, state);
-      return "";
-    case Kind::item: {
-      const float indent = ui.px(static_cast<float>(16 * std::max(1, block.level)));
-      const ImVec2 at = ImGui::GetCursorScreenPos();
-      ui.canvas().text(at.x + indent - ui.px(14), at.y, block.marker, Face::text, ui.theme().dim);
-      return show_spans(ui, block.spans, indent + ui.px(4), false);
-    }
-    case Kind::code:
-      draw_code_block(ui, block, ask);
-      return "";
-    case Kind::table:
-      return draw_table(ui, block);
-    case Kind::rule:
-      ImGui::Separator();
-      return "";
-    case Kind::quote:
-      return show_spans(ui, block.spans, ui.px(16), false);
-    case Kind::image:
-      draw_picture(ui, lesson, block);
-      return "";
-    case Kind::fold:
-    case Kind::fold_end:
-      return "";
-    case Kind::paragraph:
-      break;
+  if (block.kind == Kind::table) return draw_table(ui, block);
+  if (block.kind == Kind::paragraph) return show_spans(ui, block.spans, 0, false);
+  if (block.kind == Kind::quote) return show_spans(ui, block.spans, ui.px(16), false);
+  if (block.kind == Kind::item) {
+    const float indent = ui.px(static_cast<float>(16 * std::max(1, block.level)));
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ui.canvas().text(at.x + indent - ui.px(14), at.y, block.marker, Face::text, ui.theme().dim);
+    return show_spans(ui, block.spans, indent + ui.px(4), false);
   }
-  return show_spans(ui, block.spans, 0, false);
+  if (block.kind == Kind::heading) draw_heading(ui, block, state);
+  if (block.kind == Kind::code) draw_code_block(ui, block, ask);
+  if (block.kind == Kind::rule) ImGui::Separator();
+  if (block.kind == Kind::image) draw_picture(ui, lesson, block);
+  return "";
 }
 
 /// Behind the end of the fold at `begin`.
@@ -201,9 +175,8 @@ void draw_drawing(Ui& ui, const std::string& name, const Drawing& drawing) {
   ui.record(name, box);
 }
 
-Requests draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBlock>& blocks,
-                   AppState& state) {
-  Requests ask;
+void draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBlock>& blocks, AppState& state,
+               Requests& ask) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(9)});
   for (std::size_t i = 0; i < blocks.size();) {
     ImGui::PushID(static_cast<int>(i));
@@ -214,7 +187,6 @@ Requests draw_page(Ui& ui, const std::string& lesson, const std::vector<Markdown
     i = skip ? fold_end(blocks, i) : i + 1;
   }
   ImGui::PopStyleVar();
-  return ask;
 }
 
 }  // namespace isobar

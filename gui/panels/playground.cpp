@@ -1,5 +1,3 @@
-#include "panels/playground.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,8 @@
 #include "core/text.h"
 #include "draw/stage_bars.h"
 #include "panels/run_form.h"
+#include "panels/scene.h"
+#include "panels/views.h"
 #include "record/run_summary.h"
 #include "widgets/plot_widget.h"
 
@@ -33,8 +33,8 @@ void keep_up(const Data& data, const LessonCard& card, AppState& state) {
       fmt::format("{} {} {} {}", card.info.name, values_text(request), mine.turned, data.rates->measured);
   if (mine.made_of == made_of) return;
   mine.made_of = made_of;
-  std::map<std::string, std::string> values = form.values;
-  for (const auto& [key, value] : form.changed) values[key] = value;
+  std::map<std::string, std::string> values = form.changed;
+  values.insert(form.values.begin(), form.values.end());
   mine.knobs = knobs_of(card.info, values);
   mine.step = play(data.project, card.info, request.preset, request.sets, *data.rates);
   mine.plain = play(data.project, card.info, request.preset, {}, *data.rates);
@@ -42,38 +42,6 @@ void keep_up(const Data& data, const LessonCard& card, AppState& state) {
   for (const Knob& knob : mine.knobs) {
     if (knob.key == mine.turned)
       mine.curve = play_all(data.project, card.info, request.preset, request.sets, *data.rates, knob);
-  }
-}
-
-void turn(AppState& state, const Knob& knob, double place) {
-  FormState& form = state.form();
-  const std::string text = knob_text(place);
-  if (form.values[knob.key] == text) {
-    form.changed.erase(knob.key);
-  } else {
-    form.changed[knob.key] = text;
-  }
-  form.stale = true;
-  state.play.turned = knob.key;
-}
-
-double place_of(const FormState& form, const std::string& key) {
-  const auto changed = form.changed.find(key);
-  const auto value = form.values.find(key);
-  const std::string& text = changed != form.changed.end() ? changed->second : value->second;
-  return std::strtod(text.c_str(), nullptr);
-}
-
-void draw_knobs(Ui& ui, AppState& state) {
-  for (const Knob& knob : state.play.knobs) {
-    const double place = place_of(state.form(), knob.key);
-    const auto found = std::find(knob.places.begin(), knob.places.end(), place);
-    int at = static_cast<int>(found - knob.places.begin());
-    ui.text(knob.title, Face::bold);
-    ui.tip("--set " + knob.key + "=...");
-    if (ui.notches("knob " + knob.key, &at, static_cast<int>(knob.places.size()), knob_words(knob, place),
-                   -1))
-      turn(state, knob, knob.places[static_cast<std::size_t>(at)]);
   }
 }
 
@@ -110,22 +78,12 @@ void draw_bars(Ui& ui, const Data& data, AppState& state, Requests& ask) {
     bars.push_back(
         {"Predicted: the preset as it is", figures_of(mine.plain), mine.plain.stages.named(), true});
   add_measured(data, state, bars);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGuiCanvas canvas = ui.canvas();
-  const float height = stage_bars_height(bars, canvas);
-  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
-  canvas.fill(box, ui.theme().panel, ui.px(6));
-  paint_stage_bars(canvas, ui.theme(), bars, box);
-  ui.record("predicted stages", box);
-  ImGui::Dummy({box.width(), height});
-  const auto kind = save_menu(ui, box);
-  if (!kind) return;
-  const auto paint = [&](Canvas& onto) {
-    paint_stage_bars(onto, ui.theme(), bars, {0, 0, box.width(), height});
-  };
-  ask.save = SaveRequest{
-      "predicted-stages", *kind,
-      *kind == ExportKind::csv ? stage_bars_csv(bars) : drawing(ui, *kind, box.width(), height, paint)};
+  const Box box = ui.panel(stage_bars_height(bars, canvas), "predicted stages");
+  const auto paint = [&](Canvas& onto, const Box& in) { paint_stage_bars(onto, ui.theme(), bars, in); };
+  paint(canvas, box);
+  save_drawing(
+      ui, box, "predicted-stages", [&] { return stage_bars_csv(bars); }, paint, ask);
 }
 
 /// What the step needs beside time.
@@ -150,13 +108,12 @@ void draw_answer(Ui& ui, const Data& data, const PlayState& mine) {
   ui.wrapped(fmt::format("Predicted: {:.1f} samples/s; {} takes {:.0f} % of the step.",
                          mine.step.samples_per_s(), stage, 100 * share),
              Face::bold, ui.theme().text);
-  ui.wrapped(needs_text(mine.step), Face::small, ui.theme().dim);
+  ui.note(needs_text(mine.step));
   if (data.rates->processor_wait > kCrowdedWait)
-    ui.wrapped(fmt::format(
-                   "The rates of this machine are too low: other programs had the processors {:.0f} % of the "
-                   "time when they were measured.",
-                   100 * data.rates->processor_wait),
-               Face::small, ui.theme().warn);
+    ui.warning(fmt::format(
+        "The rates of this machine are too low: other programs had the processors {:.0f} % of the "
+        "time when they were measured.",
+        100 * data.rates->processor_wait));
 }
 
 void draw_curve(Ui& ui, AppState& state, Requests& ask) {
@@ -177,20 +134,16 @@ void draw_curve(Ui& ui, AppState& state, Requests& ask) {
     line.dash = Dash::dotted;
     for (const auto& [place, rate] : mine.curve) spec.x_marks.push_back(place);
     spec.lines.push_back(std::move(line));
-    if (const double place = place_of(state.form(), knob->key); place > 0 && mine.step.is_known()) {
+    const double place = std::strtod(state.form().text(knob->key).c_str(), nullptr);
+    if (place > 0 && mine.step.is_known()) {
       spec.lines.push_back(line_of("here", ui.theme().text, {{place, mine.step.samples_per_s()}}));
       spec.lines.back().reach = {{mine.step.samples_per_s(), mine.step.samples_per_s()}};
     }
   }
   mine.link.fit_x = true;
   mine.link.begin_frame();
-  const PlotAsk asked =
-      show_plot(ui, spec, mine.view, mine.link,
-                {ImGui::GetContentRegionAvail().x, std::max(ui.px(kPlot), ImGui::GetContentRegionAvail().y)});
-  if (asked.export_wanted)
-    ask.save = SaveRequest{
-        spec.id, asked.kind,
-        plot_file(ui, asked.kind, spec, mine.view, mine.link, asked.box.width(), asked.box.height())};
+  const ImVec2 room = ImGui::GetContentRegionAvail();
+  show_saved_plot(ui, spec, mine.view, mine.link, {room.x, std::max(ui.px(kPlot), room.y)}, "", ask);
 }
 
 void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
@@ -203,12 +156,8 @@ void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   }
   ui.tip(command_text(request));
   ImGui::SameLine();
-  if (ui.button("Back to the preset", ButtonKind::quiet, !form.changed.empty(), "reset knobs")) {
-    ask.say = counted(static_cast<std::int64_t>(form.changed.size()), "setting") + " reset";
-    ask.undo = form;
-    form.changed.clear();
-    form.stale = true;
-  }
+  if (ui.button("Back to the preset", ButtonKind::quiet, !form.changed.empty(), "reset knobs"))
+    reset_form(form, ask);
   ImGui::SameLine();
   ImGui::AlignTextToFramePadding();
   ui.text(ui.canvas().fitted(command_text(request), Face::mono_small,
@@ -234,23 +183,22 @@ void draw_without(Ui& ui, const Data& data, Requests& ask) {
 
 }  // namespace
 
-Requests draw_playground(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const LessonCard* const card = data.project.find(state.lesson);
   if (card == nullptr) {
     ui.empty_state("No lesson", "Choose one on the left.");
-    return ask;
+    return;
   }
   if (card->info.needs == "cuda") {
     ui.empty_state(card->info.title + " needs a GPU",
                    "What is predicted here are the processors of this machine. "
                    "./isobar predict " +
                        card->info.name + " predicts a GPU.");
-    return ask;
+    return;
   }
   if (!data.rates) {
     draw_without(ui, data, ask);
-    return ask;
+    return;
   }
   keep_up(data, *card, state);
   draw_answer(ui, data, state.play);
@@ -259,13 +207,13 @@ Requests draw_playground(Ui& ui, const Data& data, AppState& state) {
   ui.gap(4);
   const float knobs = std::min(ui.px(kKnobs), ImGui::GetContentRegionAvail().x * 0.5F);
   ImGui::BeginChild("knobs", {knobs, 0}, true, ImGuiWindowFlags_AlwaysUseWindowPadding);
-  draw_knobs(ui, state);
+  if (std::string turned = draw_form_knobs(ui, state.form(), state.play.knobs); !turned.empty())
+    state.play.turned = std::move(turned);
   ImGui::EndChild();
   ImGui::SameLine(0, ui.px(12));
   ImGui::BeginChild("curve", {0, 0});
   draw_curve(ui, state, ask);
   ImGui::EndChild();
-  return ask;
 }
 
 }  // namespace isobar

@@ -1,11 +1,10 @@
-#include "panels/ranks.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "core/text.h"
 #include "draw/colour.h"
+#include "panels/run_parts.h"
 
 namespace isobar {
 namespace {
@@ -92,8 +91,7 @@ int draw_ranks(Ui& ui, const RanksView& view, int chosen) {
   }
   if (view.straggler) ui.wrapped(straggler_sentence(view), Face::text, theme.warn);
   for (const std::string& line : lost_rank_sentences(view, 3)) ui.wrapped(line, Face::text, theme.bad);
-  if (const std::string comm = comm_sentence(view); !comm.empty())
-    ui.wrapped("Communication " + comm, Face::small, theme.dim);
+  if (const std::string comm = comm_sentence(view); !comm.empty()) ui.note("Communication " + comm);
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = ImGui::GetContentRegionAvail().x;
   ImGuiCanvas canvas = ui.canvas();

@@ -8,11 +8,104 @@
 #include "config/keys.h"
 #include "config/load.h"
 #include "core/error.h"
+#include "core/memory.h"
 #include "core/text.h"
-#include "panels/preset_menu.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {
+
+constexpr float kRow = 24;  // height
+constexpr float kWidth = 480;
+constexpr float kRights[] = {200, 286, 360, 436};  // where the columns of numbers end
+
+using Numbers = std::vector<std::string>;
+
+void draw_cells(const Ui& ui, ImGuiCanvas canvas, ImVec2 at, const std::string& name, const Numbers& cells,
+                Face face, Colour colour, Colour dim) {
+  const float y = at.y + (ui.px(kRow) - canvas.line_height(face)) / 2;
+  canvas.text(at.x + ui.px(8), y, name, face, colour);
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    canvas.text(at.x + ui.px(kRights[i]), y, cells[i], Face::small, dim, 1);
+}
+
+Numbers cells_of(const PresetFact& fact, double step_us) {
+  if (fact.parameters == 0) return {};
+  return {engineering(static_cast<double>(fact.parameters), 3),
+          fmt::format("{} x {}", fact.rows, fact.columns), human_bytes(fact.bytes),
+          step_us > 0             ? fmt::format("{:.3g} ms", step_us * 1e-3)
+          : fact.predicted_us > 0 ? fmt::format("~{:.3g} ms", fact.predicted_us * 1e-3)
+                                  : "-"};
+}
+
+/// With what the formulas say of those that fit, where this machine's rates are known.
+std::vector<PresetFact> facts_of(const Data& data, const LessonInfo& lesson) {
+  std::vector<PresetFact> out = preset_facts(data.project, lesson, memory_state());
+  for (PresetFact& fact : out) {
+    if (!data.rates || !fact.fits || data.project.device_kind == "cuda") continue;
+    const PlayedStep step = play(data.project, lesson, fact.name, {}, *data.rates);
+    if (step.is_known()) fact.predicted_us = step.stages.step_us();
+  }
+  return out;
+}
+
+bool draw_row(Ui& ui, const PresetFact& fact, double step_us, bool chosen) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::PushID(fact.name.c_str());
+  const bool picked = ImGui::Selectable("##preset", chosen, 0, {0, ui.px(kRow)});
+  ui.record(fact.name);
+  if (!fact.why_not.empty()) {
+    ui.tip(fact.name + ": " + fact.why_not);
+  } else if (!(step_us > 0) && fact.predicted_us > 0) {
+    ui.tip(fact.name + ": its step is predicted from this machine's rates");
+  }
+  ImGui::PopID();
+  const Theme& theme = ui.theme();
+  draw_cells(ui, ui.canvas(), at, fact.name, cells_of(fact, step_us), chosen ? Face::bold : Face::text,
+             fact.fits ? theme.text : theme.dim, theme.dim);
+  return picked;
+}
+
+void draw_group(Ui& ui, const char* words, bool first) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Dummy({ui.px(kWidth), ui.px(kRow)});
+  draw_cells(ui, ui.canvas(), at, words,
+             first ? Numbers{"parameters", "grid", "memory", "step here"} : Numbers{}, Face::small,
+             ui.theme().dim, ui.theme().dim);
+}
+
+/// True when another one was picked, which `preset` then names.
+bool draw_preset_menu(Ui& ui, const Data& data, const LessonCard& card, FormState& form,
+                      std::string& preset) {
+  bool picked = false;
+  ImGui::PushID("preset");
+  ImGui::SetNextItemWidth(ui.px(180));
+  const float most = std::min(ui.px(640), ImGui::GetIO().DisplaySize.y * 0.7F);
+  ImGui::SetNextWindowSizeConstraints({ui.px(kWidth), 0}, {ui.px(kWidth), most});
+  const bool open = ImGui::BeginCombo("##combo", preset.c_str(), ImGuiComboFlags_HeightLargest);
+  ui.record("preset");
+  if (open) {
+    if (form.presets.empty() || ImGui::IsWindowAppearing()) form.presets = facts_of(data, card.info);
+    const PresetFact* before = nullptr;
+    ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+    for (const PresetFact& fact : form.presets) {
+      if (before == nullptr || before->fits != fact.fits)
+        draw_group(ui, fact.fits ? "FITS HERE" : "OTHERS", before == nullptr);
+      before = &fact;
+      const double step_us = measured_step_us(*data.feed.runs, card.info.name, fact.name);
+      if (!draw_row(ui, fact, step_us, fact.name == preset)) continue;
+      preset = fact.name;
+      picked = true;
+    }
+    ImGui::PopStyleVar();
+    ImGui::EndCombo();
+  } else {
+    form.presets.clear();  // with the next look files may say something else
+  }
+  ImGui::PopID();
+  return picked;
+}
 
 std::string value_text(const KeyPlace& place) {
   if (const auto* const text = std::get_if<std::string*>(&place)) return **text;
@@ -40,11 +133,13 @@ std::string preset_of(const Project& project, const LessonCard& card, const Form
   return found == card.info.presets.end() ? "" : found->second;
 }
 
+bool knows_preset(const Project& project, const std::string& preset) {
+  return std::find(project.presets.begin(), project.presets.end(), preset) != project.presets.end();
+}
+
 /// The field of one key. The value of the preset is what an empty change means.
 void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
-  const auto changed = form.changed.find(key.name);
-  const std::string preset_value = form.values[key.name];
-  std::string value = changed == form.changed.end() ? preset_value : changed->second;
+  std::string value = form.text(key.name);
   bool touched = false;
   if (std::holds_alternative<bool*>(key.place)) {
     bool on = value == "true";
@@ -57,13 +152,7 @@ void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
   } else {
     touched = ui.input("set " + key.name, value, "", width, form.problem_key != key.name);
   }
-  if (!touched) return;
-  if (value == preset_value) {
-    form.changed.erase(key.name);
-  } else {
-    form.changed[key.name] = value;
-  }
-  form.stale = true;
+  if (touched) form.set(key.name, value);
 }
 
 void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
@@ -81,11 +170,9 @@ void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
   draw_value(ui, key, form, field);
   if (changed) {
     ImGui::SameLine(width - ui.px(22));
-    ImGui::PushFont(ui.fonts().small);
-    if (ui.button("x", ButtonKind::quiet, true, "reset " + key.name)) {
-      form.changed.erase(key.name);
-      form.stale = true;
-    }
+    ImGui::PushFont(ui.fonts().of(Face::small));
+    if (ui.button("x", ButtonKind::quiet, true, "reset " + key.name))
+      form.set(key.name, form.values[key.name]);
     ImGui::PopFont();
     ui.tip("Back to the preset's " + form.values[key.name]);
   }
@@ -113,12 +200,7 @@ void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& st
   if (ui.button("Stop", ButtonKind::danger, data.starting)) ask.stop_started = true;
   if (ui.button("Copy command")) ask.copy = command_text(request);
   ImGui::SameLine();
-  if (ui.button("Reset", ButtonKind::quiet, !form.changed.empty())) {
-    ask.say = counted(static_cast<std::int64_t>(form.changed.size()), "setting") + " reset";
-    ask.undo = form;
-    form.changed.clear();
-    form.stale = true;
-  }
+  if (ui.button("Reset", ButtonKind::quiet, !form.changed.empty())) reset_form(form, ask);
   const auto run = data.feed.runs->find(state.run);
   const bool fits = run && run->detail && run->view.lesson == state.lesson && !run->detail->config.empty();
   if (ui.button("Take the settings of the chosen run", ButtonKind::plain, fits)) {
@@ -132,8 +214,7 @@ void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& st
 void draw_command(Ui& ui, const FormState& form) {
   constexpr float kLines = 4;
   ImGui::BeginChild("command", {0, kLines * ui.canvas().line_height(Face::mono_small)});
-  if (!form.problem.empty() && form.problem_key.empty())
-    ui.wrapped(form.problem, Face::small, ui.theme().bad);
+  if (!form.problem.empty() && form.problem_key.empty()) ui.problem(form.problem);
   ui.wrapped_readable(command_text(request_of(form)), Face::mono_small, ui.theme().dim);
   ImGui::EndChild();
 }
@@ -171,9 +252,7 @@ void follow_preset(const Project& project, FormState& form, const RunEntry& run)
   const RunView& view = run.view;
   if (form.picked || !form.changed.empty() || view.lesson != form.lesson || view.preset == form.preset)
     return;
-  const bool known =
-      std::find(project.presets.begin(), project.presets.end(), view.preset) != project.presets.end();
-  if (!known || run.foreign || !view.is_measured_here()) return;
+  if (!knows_preset(project, view.preset) || run.foreign || !view.is_measured_here()) return;
   form.preset = view.preset;
   form.stale = true;
 }
@@ -182,31 +261,27 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
   const LessonCard* const card = project.find(run.view.lesson);
   if (card == nullptr || !run.detail) return;
   form.lesson = run.view.lesson;
-  const bool known =
-      std::find(project.presets.begin(), project.presets.end(), run.view.preset) != project.presets.end();
-  form.preset = known ? run.view.preset : "";
+  form.preset = knows_preset(project, run.view.preset) ? run.view.preset : "";
   form.picked = true;
   form.changed.clear();
   check_form(project, form);
   for (const auto& [key, value] : run.detail->config) {
-    const auto& honours = card->info.honours;
-    const bool mine = std::find(honours.begin(), honours.end(), key) != honours.end();
     // What the run found out by itself ("auto", 0 threads) stays free.
     const auto preset_value = form.values.find(key);
     const bool resolved = preset_value != form.values.end() && is_left_open(key, preset_value->second);
-    if (mine && !resolved && preset_value != form.values.end() && preset_value->second != value)
+    if (honours(card->info, key) && !resolved && preset_value != form.values.end() &&
+        preset_value->second != value)
       form.changed[key] = value;
   }
   check_form(project, form);
 }
 
-Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_run_form(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   FormState& form = state.form();
   const LessonCard* const card = data.project.find(state.lesson);
   if (card == nullptr) {
     ui.empty_state("No lesson", "Choose one on the left.");
-    return ask;
+    return;
   }
   if (form.stale) check_form(data.project, form);
   ui.text(card->info.title, Face::bold);
@@ -220,25 +295,25 @@ Requests draw_run_form(Ui& ui, const Data& data, AppState& state) {
     form.stale = true;
   }
   draw_buttons(ui, data, *card, state, ask);
-  if (!card->cannot_run.empty()) ui.wrapped("This lesson " + card->cannot_run, Face::small, ui.theme().warn);
+  if (!card->cannot_run.empty()) ui.warning("This lesson " + card->cannot_run);
   draw_command(ui, form);
   ui.input("filter keys", form.filter, "Filter keys", -1);
   ImGui::BeginChild("keys");
   Config config;
   std::string section;
   for (const Key& key : keys_of(config)) {
-    const auto& honours = card->info.honours;
-    if (std::find(honours.begin(), honours.end(), key.name) == honours.end()) continue;
+    if (!honours(card->info, key.name)) continue;
     if (!form.filter.empty() && key.name.find(form.filter) == std::string::npos) continue;
     const std::string in = key.name.substr(0, key.name.find('.'));
-    if (in != section) ui.heading(in);
+    if (in != section) {
+      ui.gap(2);
+      ui.text(in, Face::bold);
+    }
     section = in;
     draw_key(ui, data, key, form);
   }
-  if (section.empty() && !form.filter.empty())
-    ui.wrapped("No setting of this lesson has that in its name.", Face::small, ui.theme().dim);
+  if (section.empty() && !form.filter.empty()) ui.note("No setting of this lesson has that in its name.");
   ImGui::EndChild();
-  return ask;
 }
 
 }  // namespace isobar

@@ -17,6 +17,6 @@ void follow_preset(const Project& project, FormState& form, const RunEntry& run)
 /// Fills the form with the settings of a run that was made before, as far as this lesson knows them.
 void fill_form(const Project& project, FormState& form, const RunEntry& run);
 
-Requests draw_run_form(Ui& ui, const Data& data, AppState& state);
+void draw_run_form(Ui& ui, const Data& data, AppState& state, Requests& ask);
 
 }  // namespace isobar

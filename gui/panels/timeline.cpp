@@ -1,5 +1,3 @@
-#include "panels/timeline.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +8,8 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
-#include "panels/ranks.h"
+#include "panels/run_parts.h"
+#include "panels/views.h"
 
 namespace isobar {
 namespace {
@@ -197,8 +196,7 @@ void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline, floa
   place.top = at.y + ui.px(38);
   place.begin_us = static_cast<double>(timeline.begin_us);
   place.end_us = static_cast<double>(timeline.end_us);
-  ImGui::InvisibleButton("tracks", {std::max(1.0F, place.all.width()), height});
-  ui.record("tracks");
+  ui.area("tracks", {place.all.width(), height});
   ImGuiCanvas canvas = ui.canvas();
   draw_axis(ui, canvas, timeline, place);
   shade_exposed(ui, canvas, table, timeline, place);
@@ -231,13 +229,11 @@ std::string figures_text(const Timeline& timeline, int rank) {
 
 void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
   const std::int64_t first = state.made ? state.made->drawn.front().step : 0;
-  ImGui::AlignTextToFramePadding();
-  ui.dim("steps");
+  ui.label("steps", 2);
   for (const std::int64_t count : {1, 2, 3}) {
-    ImGui::SameLine(0, ui.px(2));
     if (ui.choice(std::to_string(count), state.steps == count)) state.steps = count;
+    ImGui::SameLine(0, ui.px(count < 3 ? 2 : 16));
   }
-  ImGui::SameLine(0, ui.px(16));
   if (ui.button("Earlier", ButtonKind::plain, first > 0))
     state.first = std::max<std::int64_t>(0, first - state.steps);
   ImGui::SameLine(0, ui.px(4));
@@ -245,8 +241,7 @@ void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
   if (ui.button("Later", ButtonKind::plain, more)) state.first = first + state.steps;
   if (ranks < 2) return;
   ImGui::SameLine(0, ui.px(16));
-  ImGui::AlignTextToFramePadding();
-  ui.dim("rank");
+  ui.label("rank", 0);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     ImGui::SameLine(0, ui.px(2));
     if (ui.choice(fmt::format("r{}", rank), state.rank == static_cast<int>(rank)))
@@ -256,12 +251,12 @@ void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
 
 }  // namespace
 
-Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
+void draw_timeline(Ui& ui, const Data& data, AppState& state, Requests&) {
   const std::shared_ptr<const RunEntry> run = data.feed.runs->find(state.run);
   if (!run || !run->detail) {
     ui.empty_state(run ? "Reading the run ..." : "No run is chosen",
                    run ? "This takes a moment." : "Choose one on the left, or press Space for a new one.");
-    return {};
+    return;
   }
   TimelineState& mine = state.timeline;
   ui.text(title_of(*run), Face::title);
@@ -282,7 +277,7 @@ Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
   } else {
     make_again(mine, *run, table);
     if (mine.made) {
-      ui.wrapped(figures_text(*mine.made, detail.ranks ? mine.rank : -1), Face::small, ui.theme().dim);
+      ui.note(figures_text(*mine.made, detail.ranks ? mine.rank : -1));
       const std::vector<FigureRow> rows = figure_rows(*table, *mine.made);
       draw_picture(ui, *table, *mine.made, ui.px(22) * static_cast<float>(rows.size() + 1) + ui.px(12));
       ui.gap(4);
@@ -292,7 +287,6 @@ Requests draw_timeline_view(Ui& ui, const Data& data, AppState& state) {
     }
   }
   ImGui::EndChild();
-  return {};
 }
 
 }  // namespace isobar

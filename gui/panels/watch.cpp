@@ -9,8 +9,7 @@
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
-#include "panels/run_head.h"
-#include "panels/verdict_strip.h"
+#include "panels/run_parts.h"
 #include "widgets/cells.h"
 #include "widgets/stack.h"
 
@@ -101,17 +100,24 @@ PlotSpec rmse_plot(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
 
 namespace {
 
+PlotSpec plain_plot(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run, const char* id,
+                    const std::string& title, const std::string& empty, const char* curve, const char* label,
+                    std::size_t colour) {
+  PlotSpec spec = spec_of(state, id, title, empty);
+  add_line(spec, state, run, curve, label, ui.theme().series[colour], Mark::circle);
+  spec.legend = false;
+  spec.from_zero = true;
+  return spec;
+}
+
 /// Plots that only runs with some technique have: the loss scale and what it skipped, the gradient's norm.
 std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run) {
   std::vector<PlotSpec> out;
   if (!run->detail) return out;
   const RunSeries& series = run->detail->series;
   const auto add = [&](const char* id, const std::string& title, const char* curve, const char* label,
-                       std::size_t colour, Mark mark) {
-    PlotSpec spec = spec_of(state, id, title, "");
-    add_line(spec, state, run, curve, label, ui.theme().series[colour], mark);
-    spec.legend = false;
-    out.push_back(std::move(spec));
+                       std::size_t colour) {
+    out.push_back(plain_plot(ui, state, run, id, title, "", curve, label, colour));
   };
   const CurveRef skipped = series.find("train/skipped");
   const double skips = skipped ? skipped.curve->y.back() : 0;
@@ -119,33 +125,18 @@ std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_p
     PlotView& view = state.watch.views["loss scale"];
     if (!view.drawn) view.log_y = true;  // it moves by factors
     add("loss scale", std::string("Loss scale") + (skipped && skips == 0 ? ", no step skipped" : ""),
-        "train/scale", "scale", 5, Mark::circle);
+        "train/scale", "scale", 5);
+    out.back().from_zero = false;
   }
-  if (skips > 0) {
-    add("skipped", "Steps skipped so far, gradients overflowed", "train/skipped", "skipped", 6, Mark::circle);
-    out.back().from_zero = true;
-  }
+  if (skips > 0) add("skipped", "Steps skipped so far, gradients overflowed", "train/skipped", "skipped", 6);
   if (series.find("train/comm_total_us")) {
-    add("communication", "Communication, microseconds a step", "train/comm_total_us", "under way", 4,
-        Mark::circle);
+    add("communication", "Communication, microseconds a step", "train/comm_total_us", "under way", 4);
     add_line(out.back(), state, run, "train/comm_us", "exposed", ui.theme().series[6], Mark::square);
-    out.back().legend = out.back().from_zero = true;
+    out.back().legend = true;
   }
-  if (series.find("train/grad_norm")) {
-    add("gradient norm", "Norm of the gradient", "train/grad_norm", "norm", 7, Mark::circle);
-    out.back().from_zero = true;
-  }
+  if (series.find("train/grad_norm"))
+    add("gradient norm", "Norm of the gradient", "train/grad_norm", "norm", 7);
   return out;
-}
-
-PlotSpec plain_plot(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run, const char* id,
-                    const char* title, const std::string& empty, const char* curve, const char* label,
-                    std::size_t colour) {
-  PlotSpec spec = spec_of(state, id, title, empty);
-  add_line(spec, state, run, curve, label, ui.theme().series[colour], Mark::circle);
-  spec.legend = false;
-  spec.from_zero = true;
-  return spec;
 }
 
 /// The plots that every run has, in their order; where the step's time goes stands behind the second.
@@ -157,7 +148,7 @@ std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shar
   add_line(out.back(), state, run, "valid/loss", "validation", ui.theme().series[1], Mark::square);
   out.back().legend = true;
   out.back().from_zero = false;
-  out.push_back(plain_plot(ui, state, run, "throughput", throughput_title().c_str(),
+  out.push_back(plain_plot(ui, state, run, "throughput", throughput_title(),
                            empty_text(*run, "It is measured step by step."), "train/samples_per_s",
                            "samples/s", 2));
   show_as_band(out.back().lines.front(), ui.bands());
@@ -256,15 +247,13 @@ std::optional<SaveRequest> save_of_plot(Ui& ui, const PlotAsk& ask, const PlotSp
                                         const PlotView& view, const PlotLink& link, const std::string& run) {
   if (!ask.export_wanted) return std::nullopt;
   const float height = std::max(ask.box.height(), ui.px(240));  // a small one is a whole plot on paper
-  return SaveRequest{run + "-" + spec.id, ask.kind,
+  return SaveRequest{run.empty() ? spec.id : run + "-" + spec.id, ask.kind,
                      plot_file(ui, ask.kind, spec, view, link, ask.box.width(), height)};
 }
 
 void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {
-  ImGui::AlignTextToFramePadding();
-  ui.dim("x");
-  ImGui::SameLine(0, ui.px(4));
-  for (const char* const axis : {"step", "epoch", "time", "samples"}) {
+  ui.label("x", 4);
+  for (const char* const axis : kAxisTitles) {
     if (ui.choice(axis, state.settings.x_axis == axis)) {
       state.settings.x_axis = axis;
       link.fit_x = true;
@@ -274,9 +263,7 @@ void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {
   ImGui::SameLine(0, ui.px(12));
   if (ui.checkbox("log x", &state.settings.log_x, "log x")) link.fit_x = true;
   ImGui::SameLine(0, ui.px(16));
-  ImGui::AlignTextToFramePadding();
-  ui.dim("smooth");
-  ImGui::SameLine(0, ui.px(6));
+  ui.label("smooth");
   ui.slider("smoothing", &state.settings.smoothing, 0, 0.99, ui.px(80));
   ui.tip("Weight of the past in an exponential moving average; the raw line stays, faint. 0 = off");
   if (!link.fit_x) {
@@ -288,8 +275,7 @@ void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {
   link.smoothing = state.settings.smoothing;
 }
 
-Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_watch(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const std::shared_ptr<const RunEntry> run = data.feed.runs->find(state.run);
   if (!run) {
     const LessonCard* const card = data.project.find(state.lesson);
@@ -312,7 +298,7 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
                               "Run " + card->info.name)) {
       ask.start = RunRequest{state.lesson, "", {}};
     }
-    return ask;
+    return;
   }
   state.watch.link.begin_frame();
   draw_run_head(ui, *run);
@@ -322,9 +308,7 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
     if (ImGui::GetItemRectMax().x + ui.px(170) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
       ImGui::SameLine(0, ui.px(16));
     }
-    ImGui::AlignTextToFramePadding();
-    ui.dim("RMSE of");
-    ImGui::SameLine(0, ui.px(6));
+    ui.label("RMSE of");
     std::string channel = watched_channel(state, *run);
     if (ui.combo("channel", run->view.channels, channel, ui.px(90))) {
       state.watch.channel = channel;
@@ -333,14 +317,13 @@ Requests draw_watch(Ui& ui, const Data& data, AppState& state) {
   }
   if (!run->detail) {
     ui.empty_state("Reading the run ...", run->problem.empty() ? "This takes a moment." : run->problem);
-    return ask;
+    return;
   }
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("plots");
   draw_plots(ui, state, run, ask);
   ImGui::EndChild();
   ImGui::PopStyleColor();
-  return ask;
 }
 
 }  // namespace isobar

@@ -4,7 +4,7 @@
 
 namespace isobar {
 
-Requests draw_watch(Ui& ui, const Data& data, AppState& state);
+void draw_watch(Ui& ui, const Data& data, AppState& state, Requests& ask);
 
 /// The channel whose score Watch shows.
 std::string watched_channel(const AppState& state, const RunEntry& run);

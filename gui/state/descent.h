@@ -7,14 +7,12 @@
 
 #include "analyse/descent.h"
 #include "analyse/run_files.h"
+#include "state/step_player.h"
 #include "widgets/plot_widget.h"
 
 namespace isobar {
 
-struct DescentState {
-  std::size_t shown = 0;  ///< steps taken, as far as one looks at
-  bool playing = false;
-  double next_s = 0;  ///< when the next step is due
+struct DescentState : StepPlayer {
   bool by_samples = false;
   bool dragging = false;
   std::vector<Fault> faults;  ///< that the lesson has
@@ -29,8 +27,8 @@ struct DescentState {
   Stamp stamp;
   std::optional<Descent> recorded;
 
-  bool is_due(double now_s) const { return playing && now_s >= next_s; }
-  bool is_at_end() const { return config && shown >= static_cast<std::size_t>(config->train.steps); }
+  std::size_t last() const { return config ? static_cast<std::size_t>(config->train.steps) : 0; }
+  bool is_at_end() const { return config && shown >= last(); }
 };
 
 /// Works out steps until one more is there than is looked at: its gradients are the arrows.

@@ -29,17 +29,20 @@ const std::vector<Knob>& all_knobs() {
 
 }  // namespace
 
+void add_place(Knob& knob, double place) {
+  const bool falls = knob.places.size() > 2 && knob.places[1] > knob.places[2];
+  const auto at = std::find_if(knob.places.begin(), knob.places.end(), [&](double other) {
+    return other == place || (other > 0 && place > 0 && (falls ? other < place : other > place));
+  });
+  if (at == knob.places.end() || *at != place) knob.places.insert(at, place);
+}
+
 std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values) {
   std::vector<Knob> out;
   for (Knob knob : all_knobs()) {
     const auto value = values.find(knob.key);
     if (!honours(lesson, knob.key) || value == values.end()) continue;
-    const double place = std::strtod(value->second.c_str(), nullptr);
-    const bool falls = knob.places.size() > 2 && knob.places[1] > knob.places[2];
-    const auto at = std::find_if(knob.places.begin(), knob.places.end(), [&](double other) {
-      return other == place || (other > 0 && place > 0 && (falls ? other < place : other > place));
-    });
-    if (at == knob.places.end() || *at != place) knob.places.insert(at, place);
+    add_place(knob, std::strtod(value->second.c_str(), nullptr));
     out.push_back(std::move(knob));
   }
   return out;

@@ -18,6 +18,9 @@ struct Knob {
   std::vector<double> places;
 };
 
+/// Makes it one of the places, where it would stand in their order.
+void add_place(Knob& knob, double place);
+
 /// Those of the settings that this lesson honours, with `values` (of every key) among their places.
 std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values);
 

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <cmath>
+#include <tuple>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/text.h"
 #include "draw/band.h"
 
@@ -21,6 +23,11 @@ constexpr std::array<const char*, kViews> kViewTitles = {
 template <class Value>
 void take(Value& mine, Value& other) {
   if (other != Value{}) mine = std::move(other);
+}
+
+template <class Value>
+void take(std::optional<Value>& mine, std::optional<Value>& other) {
+  if (other) mine = std::move(other);
 }
 
 }  // namespace
@@ -47,38 +54,41 @@ std::optional<View> view_of(std::string_view name) {
 std::string view_names() { return joined(kViewNames); }
 
 CourseRequest beat_request(const std::string& lesson, const std::string& beat) {
-  CourseRequest out;
-  out.kind = CourseRequest::Kind::beat;
-  out.id = lesson;
-  out.beat = beat;
-  return out;
+  return {.kind = CourseRequest::Kind::beat, .id = lesson, .beat = beat};
 }
 
 void Requests::join(Requests other) {
-  if (other.start) start = std::move(other.start);
-  if (other.restart) restart = std::move(other.restart);
-  if (other.view) view = other.view;
-  if (other.link) link = std::move(other.link);
-  if (other.course) course = std::move(other.course);
-  if (other.save) save = std::move(other.save);
-  if (other.undo) undo = std::move(other.undo);
-  if (other.form) form = std::move(other.form);
-  take(stop_started, other.stop_started);
-  take(stop_run, other.stop_run);
-  take(resume, other.resume);
-  take(show_run, other.show_run);
-  take(show_lesson, other.show_lesson);
-  take(look_at, other.look_at);
-  take(queue, other.queue);
-  take(copy, other.copy);
-  take(place, other.place);
-  take(edit, other.edit);
-  take(changes, other.changes);
-  take(say, other.say);
-  take(measure_machine, other.measure_machine);
-  take(toggle_theme, other.toggle_theme);
-  take(zoom_by, other.zoom_by);
-  take(help, other.help);
+  const auto all = [](Requests& r) {
+    return std::tie(r.start, r.queue, r.restart, r.stop_started, r.stop_run, r.resume, r.show_run,
+                    r.show_lesson, r.link, r.edit, r.changes, r.course, r.look_at, r.view, r.save, r.copy,
+                    r.place, r.say, r.undo, r.form, r.measure_machine, r.toggle_theme, r.zoom_by, r.help);
+  };
+  const auto take_all = [&](auto&... mine) {
+    std::apply([&](auto&... theirs) { (take(mine, theirs), ...); }, all(other));
+  };
+  std::apply(take_all, all(*this));
+}
+
+std::string FormState::text(const std::string& key) const {
+  const auto change = changed.find(key);
+  const auto value = values.find(key);
+  return change != changed.end() ? change->second : value != values.end() ? value->second : "";
+}
+
+void FormState::set(const std::string& key, const std::string& text) {
+  if (values[key] == text) {
+    changed.erase(key);
+  } else {
+    changed[key] = text;
+  }
+  stale = true;
+}
+
+void reset_form(FormState& form, Requests& ask) {
+  ask.say = counted(static_cast<std::int64_t>(form.changed.size()), "setting") + " reset";
+  ask.undo = form;
+  form.changed.clear();
+  form.stale = true;
 }
 
 std::size_t ColourBook::slot(const std::string& run) {
@@ -92,10 +102,8 @@ FormState& AppState::form() {
 }
 
 XAxis AppState::x_axis() const {
-  return settings.x_axis == "epoch"     ? XAxis::epoch
-         : settings.x_axis == "time"    ? XAxis::time
-         : settings.x_axis == "samples" ? XAxis::samples
-                                        : XAxis::step;
+  const auto* const found = std::find(kAxisTitles.begin(), kAxisTitles.end(), settings.x_axis);
+  return found == kAxisTitles.end() ? XAxis::step : static_cast<XAxis>(found - kAxisTitles.begin());
 }
 
 PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view curve, XAxis axis,
@@ -116,20 +124,6 @@ PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view cu
   line.curve = found.curve;
   line.keep = run->detail;
   return line;
-}
-
-std::string axis_title(XAxis axis) {
-  switch (axis) {
-    case XAxis::epoch:
-      return "epoch";
-    case XAxis::time:
-      return "time";
-    case XAxis::samples:
-      return "samples";
-    case XAxis::step:
-      break;
-  }
-  return "step";
 }
 
 std::string throughput_title() { return fmt::format("Samples/s: median, p10 to p90 of {} steps", kBandRows); }
@@ -188,20 +182,19 @@ std::string run_line(const RunEntry& run) {
 }
 
 Colour state_colour(const Theme& theme, RunState state) {
-  switch (state) {
-    case RunState::running:
-      return theme.accent;
-    case RunState::done:
-      return theme.good;
-    case RunState::failed:
-    case RunState::died:
-      return theme.bad;
-    case RunState::stopped:
-      return theme.warn;
-    case RunState::empty:
-      break;
-  }
-  return theme.dim;
+  static constexpr std::array<Colour Theme::*, 6> kColours = {&Theme::dim,  &Theme::accent, &Theme::good,
+                                                              &Theme::warn, &Theme::bad,    &Theme::bad};
+  return theme.*kColours[static_cast<std::size_t>(state)];
+}
+
+std::string sentence_of(const Error& error) {
+  return printable(error.what(), 300) + (error.hint().empty() ? "" : ": " + printable(error.hint(), 200));
+}
+
+std::string sentence_case(std::string words) {
+  if (!words.empty())
+    words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return words;
 }
 
 }  // namespace isobar

@@ -1,6 +1,7 @@
 #pragma once
 // What the window shows and what the user asks for. Panels read Data, keep their own part of AppState, and
 // return Requests; only the application acts on them.
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
@@ -24,6 +25,8 @@
 #include "widgets/plot_widget.h"
 
 namespace isobar {
+
+class Error;
 
 enum class View { watch, descent, theatre, compare, predict, timeline, maps, code, lesson, run };
 inline constexpr int kViews = 10;
@@ -56,6 +59,11 @@ struct FormState {
   bool stale = true;        ///< to be checked again
   bool picked = false;      ///< the preset was chosen here; else it is that of the run that is looked at
   std::vector<PresetFact> presets = {};  ///< while their menu is open
+
+  /// Of this key, as the next run has it; "" = there is no such key.
+  std::string text(const std::string& key) const;
+  /// The value of the preset is no change.
+  void set(const std::string& key, const std::string& text);
 };
 
 /// A link that was clicked, on a page of this lesson.
@@ -102,8 +110,12 @@ struct Requests {
   double zoom_by = 0;  ///< 0 = as it is, else a factor
   bool help = false;
 
+  /// What another asks for takes the place of what is asked here.
   void join(Requests other);
 };
+
+/// Brings the form back to its preset, and offers to undo that.
+void reset_form(FormState& form, Requests& ask);
 
 /// What panels read.
 struct Data {
@@ -237,7 +249,8 @@ struct AppState {
 PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view curve, XAxis axis,
                  std::string label, Colour colour, Mark mark);
 
-std::string axis_title(XAxis axis);
+/// By XAxis: "step", "epoch", ...
+inline constexpr std::array<const char*, 4> kAxisTitles = {"step", "epoch", "time", "samples"};
 
 /// What a plot of throughput shows: its lines are bands (draw/band.h).
 std::string throughput_title();
@@ -245,7 +258,7 @@ std::string throughput_title();
 /// Title and marks of the x axis of a plot or stack.
 template <class Spec>
 void set_x_axis(Spec& spec, XAxis axis) {
-  spec.x_title = axis_title(axis);
+  spec.x_title = kAxisTitles[static_cast<std::size_t>(axis)];
   spec.x_is_time = axis == XAxis::time;
   spec.x_is_whole = axis == XAxis::step || axis == XAxis::samples;
 }
@@ -260,5 +273,11 @@ std::string title_of(const RunEntry& run);
 std::string run_line(const RunEntry& run);
 
 Colour state_colour(const Theme& theme, RunState state);
+
+/// What went wrong, and what to do about it, where that is known.
+std::string sentence_of(const Error& error);
+
+/// "Continue." of "continue."
+std::string sentence_case(std::string words);
 
 }  // namespace isobar

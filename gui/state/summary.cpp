@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cctype>
-
 #include "core/text.h"
 #include "draw/axis.h"
 
@@ -46,10 +44,7 @@ std::string figure_words(const RunEntry& run) {
   if (run.view.state == RunState::running && !run.gone) out.push_back(run_line(run));
   if (summary.has_losses) out.push_back(fmt::format("loss {:.4g}", summary.last_loss));
   if (summary.samples_per_s > 0) out.push_back(engineering(summary.samples_per_s, 4) + " samples/s");
-  if (out.empty()) return "";
-  std::string words = joined(out) + ".";
-  words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
-  return words;
+  return out.empty() ? "" : sentence_case(joined(out) + ".");
 }
 
 std::string view_words(const AppState& state) {

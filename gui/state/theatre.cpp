@@ -81,7 +81,8 @@ void keep_theatre(TheatreState& state) {
   }
   try {
     state.theatre = state.shows_run() ? state.recorded->theatre(state.chosen)
-                                      : plan_theatre(state.kind, state.ranks, state.chunks, state.bytes,
+                                      : plan_theatre(state.kind, static_cast<int>(state.ranks),
+                                                     static_cast<int>(state.chunks), state.bytes,
                                                      link_of(state.latency_us, state.gbit_per_s));
     state.shown = std::min(state.shown, state.theatre->steps.size());
   } catch (const Error& error) {

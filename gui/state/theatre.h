@@ -7,6 +7,7 @@
 
 #include "analyse/run_files.h"
 #include "analyse/theatre_run.h"
+#include "state/step_player.h"
 
 namespace isobar {
 
@@ -19,20 +20,17 @@ struct ChosenRun {
   bool operator==(const ChosenRun&) const = default;
 };
 
-struct TheatreState {
+struct TheatreState : StepPlayer {
   // The plan.
   AllReduceKind kind = AllReduceKind::ring;
-  int ranks = 4;
-  int chunks = 4;
+  double ranks = 4;
+  double chunks = 4;
   double bytes = 4 << 20;
   double latency_us = 50;
   double gbit_per_s = 10;
 
   std::optional<bool> of_run;  ///< else the plan; before it is chosen the run, where it has an all-reduce
   TheatreChoice chosen = {.step = -1, .of = ""};  ///< of the run; step -1 = the first
-  std::size_t shown = 0;                          ///< steps done, as far as one looks at
-  bool playing = false;
-  double next_s = 0;  ///< when the next step is due
 
   // What was worked out last, and from what.
   std::string made_of;
@@ -47,8 +45,7 @@ struct TheatreState {
   std::string run_problem, run_hint;  ///< why it has none
 
   bool shows_run() const { return of_run.value_or(recorded != nullptr); }
-  bool is_at_end() const { return !theatre || shown >= theatre->steps.size(); }
-  bool is_due(double now_s) const { return playing && now_s >= next_s; }
+  std::size_t last() const { return theatre ? theatre->steps.size() : 0; }
 };
 
 /// Reads the run where it is another, or, every few seconds at most, where spans of a rank grew or it ended.

@@ -5,26 +5,13 @@
 namespace isobar {
 namespace {
 
+/// By Shade, from keyword on.
+constexpr Colour Theme::Code::*kInks[] = {
+    &Theme::Code::keyword, &Theme::Code::type,         &Theme::Code::number, &Theme::Code::string,
+    &Theme::Code::comment, &Theme::Code::preprocessor, &Theme::Code::call};
+
 Colour shade_colour(const Theme& theme, Shade shade) {
-  switch (shade) {
-    case Shade::keyword:
-      return theme.code.keyword;
-    case Shade::type:
-      return theme.code.type;
-    case Shade::number:
-      return theme.code.number;
-    case Shade::string:
-      return theme.code.string;
-    case Shade::comment:
-      return theme.code.comment;
-    case Shade::preprocessor:
-      return theme.code.preprocessor;
-    case Shade::call:
-      return theme.code.call;
-    case Shade::plain:
-      break;
-  }
-  return theme.text;
+  return shade == Shade::plain ? theme.text : theme.code.*kInks[static_cast<std::size_t>(shade) - 1];
 }
 
 }  // namespace

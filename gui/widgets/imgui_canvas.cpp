@@ -102,7 +102,7 @@ void ImGuiCanvas::circle(PlotPoint at, float radius, Colour colour, bool filled)
 
 void ImGuiCanvas::text(float x, float y, std::string_view words, Face face, Colour colour, float across) {
   if (words.empty()) return;
-  ImFont* const font = font_of(fonts_, face);
+  ImFont* const font = fonts_.of(face);
   const float left = across > 0 ? x - text_width(words, face) * across : x;
   list_.AddText(font, font->FontSize, {std::round(left), std::round(y)}, colour, words.data(),
                 words.data() + words.size());
@@ -110,7 +110,7 @@ void ImGuiCanvas::text(float x, float y, std::string_view words, Face face, Colo
 
 float ImGuiCanvas::text_width(std::string_view words, Face face) const {
   if (words.empty()) return 0;
-  const ImFont* const font = font_of(fonts_, face);
+  const ImFont* const font = fonts_.of(face);
   return font->CalcTextSizeA(font->FontSize, 1e9F, 0, words.data(), words.data() + words.size()).x;
 }
 

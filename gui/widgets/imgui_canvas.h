@@ -43,7 +43,7 @@ class ImGuiCanvas : public Canvas {
   void push_clip(const Box& box) override;
   void pop_clip() override;
   float text_width(std::string_view words, Face face) const override;
-  float line_height(Face face) const override { return font_of(fonts_, face)->FontSize; }
+  float line_height(Face face) const override { return fonts_.of(face)->FontSize; }
   float scale() const override { return fonts_.scale; }
 
  private:

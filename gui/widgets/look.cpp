@@ -39,24 +39,6 @@ ImFont* add_own(ImFontAtlas& atlas, float size) {
 
 }  // namespace
 
-ImFont* font_of(const Fonts& fonts, Face face) {
-  switch (face) {
-    case Face::small:
-      return fonts.small;
-    case Face::bold:
-      return fonts.bold;
-    case Face::title:
-      return fonts.title;
-    case Face::mono:
-      return fonts.mono;
-    case Face::mono_small:
-      return fonts.mono_small;
-    case Face::text:
-      break;
-  }
-  return fonts.text;
-}
-
 Fonts build_fonts(float scale) {
   Fonts fonts;
   fonts.scale = scale;
@@ -64,71 +46,48 @@ Fonts build_fonts(float scale) {
   atlas.Clear();
   atlas.FontBuilderIO = ImGuiFreeType::GetBuilderForFreeType();
   std::error_code code;
-  const std::string inter = kInter;
-  const std::string mono = kMono;
-  const bool has_inter = std::filesystem::exists(inter + "Regular.otf", code);
-  const bool has_mono = std::filesystem::exists(mono + "Regular.ttf", code);
-  if (!has_inter || !has_mono) {
-    fonts.problem = std::string("the font ") + (has_inter ? "JetBrains Mono" : "Inter") +
-                    " is not installed (package " + (has_inter ? "fonts-jetbrains-mono" : "fonts-inter") +
-                    "); ImGui's own is in use";
-  }
-  const auto face = [&](bool there, const std::string& file, Face face) {
+  static constexpr std::array<const char*, 6> kWeights = {"Regular",  "Regular", "SemiBold",
+                                                          "SemiBold", "Regular", "Regular"};  // of each Face
+  const bool has_inter = std::filesystem::exists(std::string(kInter) + "Regular.otf", code);
+  const bool has_mono = std::filesystem::exists(std::string(kMono) + "Regular.ttf", code);
+  for (std::size_t i = 0; i < fonts.faces.size(); ++i) {
+    const auto face = static_cast<Face>(i);
+    const bool mono = face >= Face::mono;
+    const std::string file =
+        mono ? std::string(kMono) + kWeights[i] + ".ttf" : std::string(kInter) + kWeights[i] + ".otf";
     const float size = face_size(face);
-    return there ? add_font(atlas, file, size * scale) : add_own(atlas, (size - 2) * scale);
-  };
-  fonts.text = face(has_inter, inter + "Regular.otf", Face::text);
-  fonts.bold = face(has_inter, inter + "SemiBold.otf", Face::bold);
-  fonts.small = face(has_inter, inter + "Regular.otf", Face::small);
-  fonts.title = face(has_inter, inter + "SemiBold.otf", Face::title);
-  fonts.mono = face(has_mono, mono + "Regular.ttf", Face::mono);
-  fonts.mono_small = face(has_mono, mono + "Regular.ttf", Face::mono_small);
+    fonts.faces[i] = (mono ? has_mono : has_inter) ? add_font(atlas, file, size * scale)
+                                                   : add_own(atlas, (size - 2) * scale);
+  }
   atlas.Build();
   return fonts;
 }
 
 namespace {
 
-ImVec4 vec(Colour colour) { return ImGui::ColorConvertU32ToFloat4(colour); }
-
 void apply_colours(const Theme& t) {
-  ImVec4* const colours = ImGui::GetStyle().Colors;
   const Colour clear = IM_COL32(0, 0, 0, 0);
-  const auto set = [&](ImGuiCol which, Colour colour) { colours[which] = vec(colour); };
-  set(ImGuiCol_Text, t.text);
-  set(ImGuiCol_TextDisabled, t.dim);
-  set(ImGuiCol_WindowBg, t.ground);
-  set(ImGuiCol_ChildBg, t.panel);
-  set(ImGuiCol_PopupBg, t.dark ? t.raised : t.panel);
-  set(ImGuiCol_Border, t.line);
-  set(ImGuiCol_BorderShadow, clear);
-  set(ImGuiCol_FrameBg, t.raised);
-  set(ImGuiCol_FrameBgHovered, t.hover);
-  set(ImGuiCol_FrameBgActive, t.hover);
-  set(ImGuiCol_ScrollbarBg, clear);
-  set(ImGuiCol_ScrollbarGrab, mixed(t.panel, t.dim, 0.35F));
-  set(ImGuiCol_ScrollbarGrabHovered, mixed(t.panel, t.dim, 0.55F));
-  set(ImGuiCol_ScrollbarGrabActive, t.dim);
-  set(ImGuiCol_CheckMark, t.accent);
-  set(ImGuiCol_SliderGrab, t.accent);
-  set(ImGuiCol_SliderGrabActive, t.accent);
-  set(ImGuiCol_Button, t.raised);
-  set(ImGuiCol_ButtonHovered, t.hover);
-  set(ImGuiCol_ButtonActive, t.line);
-  set(ImGuiCol_Header, t.selected);
-  set(ImGuiCol_HeaderHovered, t.hover);
-  set(ImGuiCol_HeaderActive, t.selected);
-  set(ImGuiCol_Separator, t.line);
-  set(ImGuiCol_SeparatorHovered, t.accent);
-  set(ImGuiCol_SeparatorActive, t.accent);
-  set(ImGuiCol_TableHeaderBg, t.panel);
-  set(ImGuiCol_TableBorderLight, mixed(t.panel, t.line, 0.6F));
-  set(ImGuiCol_TableBorderStrong, t.line);
-  set(ImGuiCol_TableRowBg, clear);
-  set(ImGuiCol_TableRowBgAlt, clear);
-  set(ImGuiCol_TextSelectedBg, with_alpha(t.accent, 0.35F));
-  set(ImGuiCol_NavHighlight, t.accent);
-  set(ImGuiCol_ModalWindowDimBg, IM_COL32(0, 0, 0, 120));
+  const auto set = [](Colour colour, std::initializer_list<ImGuiCol> slots) {
+    for (const ImGuiCol slot : slots) ImGui::GetStyle().Colors[slot] = ImGui::ColorConvertU32ToFloat4(colour);
+  };
+  set(t.text, {ImGuiCol_Text});
+  set(t.dim, {ImGuiCol_TextDisabled, ImGuiCol_ScrollbarGrabActive});
+  set(t.ground, {ImGuiCol_WindowBg});
+  set(t.panel, {ImGuiCol_ChildBg, ImGuiCol_TableHeaderBg});
+  set(t.dark ? t.raised : t.panel, {ImGuiCol_PopupBg});
+  set(t.line, {ImGuiCol_Border, ImGuiCol_ButtonActive, ImGuiCol_Separator, ImGuiCol_TableBorderStrong});
+  set(clear, {ImGuiCol_BorderShadow, ImGuiCol_ScrollbarBg, ImGuiCol_TableRowBg, ImGuiCol_TableRowBgAlt});
+  set(t.raised, {ImGuiCol_FrameBg, ImGuiCol_Button});
+  set(t.hover,
+      {ImGuiCol_FrameBgHovered, ImGuiCol_FrameBgActive, ImGuiCol_ButtonHovered, ImGuiCol_HeaderHovered});
+  set(t.selected, {ImGuiCol_Header, ImGuiCol_HeaderActive});
+  set(t.accent, {ImGuiCol_CheckMark, ImGuiCol_SliderGrab, ImGuiCol_SliderGrabActive,
+                 ImGuiCol_SeparatorHovered, ImGuiCol_SeparatorActive, ImGuiCol_NavHighlight});
+  set(mixed(t.panel, t.dim, 0.35F), {ImGuiCol_ScrollbarGrab});
+  set(mixed(t.panel, t.dim, 0.55F), {ImGuiCol_ScrollbarGrabHovered});
+  set(mixed(t.panel, t.line, 0.6F), {ImGuiCol_TableBorderLight});
+  set(with_alpha(t.accent, 0.35F), {ImGuiCol_TextSelectedBg});
+  set(IM_COL32(0, 0, 0, 120), {ImGuiCol_ModalWindowDimBg});
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 // Fonts and distances: one place, so that every panel looks like the others.
 #include <imgui.h>
 
+#include <array>
 #include <string>
 
 #include "draw/canvas.h"
@@ -10,17 +11,11 @@ namespace isobar {
 
 /// The faces in use, at the size of this scale. Built again when the scale changes, never stretched.
 struct Fonts {
-  ImFont* text = nullptr;
-  ImFont* bold = nullptr;
-  ImFont* small = nullptr;
-  ImFont* title = nullptr;
-  ImFont* mono = nullptr;
-  ImFont* mono_small = nullptr;
+  std::array<ImFont*, 6> faces{};
   float scale = 1;
-  std::string problem;  ///< why ImGui's own font is in use; "" = it is not
-};
 
-ImFont* font_of(const Fonts& fonts, Face face);
+  ImFont* of(Face face) const { return faces[static_cast<std::size_t>(face)]; }
+};
 
 /// Fills the font atlas of the current ImGui context.
 Fonts build_fonts(float scale);

@@ -80,23 +80,20 @@ class Paragraph {
     if (span.link.empty()) {
       canvas_.line(line, ui_.theme().dim, ui_.px(1), Dash::dotted);
       ui_.record("word " + span.text, box);
-      if (is_over(box)) show_note(span);
+      if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(least_of(box), most_of(box)))
+        show_note(span);
       return;
     }
-    ImGui::SetCursorScreenPos({box.x0, box.y0});
+    ImGui::SetCursorScreenPos(least_of(box));
     ImGui::PushID(++links_);
-    if (ImGui::InvisibleButton("link", {box.width(), box.height()})) clicked_ = span.link;
-    ui_.record("link " + span.link);
-    if (ImGui::IsItemHovered()) {
+    const Area at = ui_.area("link " + span.link, {box.width(), box.height()});
+    if (at.clicked) clicked_ = span.link;
+    if (at.hovered) {
       canvas_.line(line, readable(ui_.theme().accent, ui_.theme().panel, 4.5), ui_.px(1), Dash::solid);
       ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     }
     ui_.tip(span.link);
     ImGui::PopID();
-  }
-
-  bool is_over(const Box& box) const {
-    return ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect({box.x0, box.y0}, {box.x1, box.y1});
   }
 
   void show_note(const TextSpan& span) {

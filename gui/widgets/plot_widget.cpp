@@ -53,6 +53,13 @@ void set_y(const PlotSpec& spec, PlotView& view, double least, double most) {
   view.fit_y = false;
 }
 
+void set_x(PlotLink& link, double least, double most) {
+  if (!is_sane(least, most)) return;
+  link.x_least = least;
+  link.x_most = most;
+  link.fit_x = false;
+}
+
 void take_wheel(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse,
                 float wheel) {
   const double factor = std::pow(0.85, static_cast<double>(wheel));
@@ -65,10 +72,7 @@ void take_wheel(const PlotSpec& spec, PlotView& view, PlotLink& link, const Plot
   double least = link.x_least;
   double most = link.x_most;
   zoom(least, most, at.x.log, at.x.value(mouse.x), factor);
-  if (!is_sane(least, most)) return;
-  link.x_least = least;
-  link.x_most = most;
-  link.fit_x = false;
+  set_x(link, least, most);
 }
 
 void take_drag(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
@@ -76,11 +80,7 @@ void take_drag(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotL
     double least = link.x_least;
     double most = link.x_most;
     pan(least, most, at.x.log, -static_cast<double>(delta.x / at.area.width()));
-    if (is_sane(least, most)) {
-      link.x_least = least;
-      link.x_most = most;
-      link.fit_x = false;
-    }
+    set_x(link, least, most);
   }
   if (delta.y != 0 && !view.fit_y) {
     double least = view.want_least;
@@ -109,9 +109,7 @@ void take_selection(PlotView& view, PlotLink& link, const PlotLayout& at, Box ch
   const double low = at.y.value(chosen.y1);
   const double high = at.y.value(chosen.y0);
   if (!is_sane(least, most) || !is_sane(low, high)) return;
-  link.x_least = least;
-  link.x_most = most;
-  link.fit_x = false;
+  set_x(link, least, most);
   view.want_least = low;
   view.want_most = high;
   view.fit_y = false;
@@ -321,14 +319,9 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
 
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
                   const std::function<PlotLayout(Canvas&, const Box&)>& paint) {
-  PlotAsk ask;
-  const ImVec2 corner = ImGui::GetCursorScreenPos();
-  ask.box = {corner.x, corner.y, corner.x + size.x, corner.y + size.y};
   ImGui::PushID(spec.id.c_str());
-  ImGui::InvisibleButton("plot", {std::max(1.0F, size.x), std::max(1.0F, size.y)});
-  ui.record(spec.id);
-  const bool hovered = ImGui::IsItemHovered();
-  const bool active = ImGui::IsItemActive();
+  const auto [box, clicked, hovered, active] = ui.area(spec.id, size);
+  PlotAsk ask{.box = box};
   const bool let_go = ImGui::IsItemDeactivated();
   for (const PlotLine* const line : shown_lines(spec, view))
     link.see((*line->places)[line->curve->row(0)],

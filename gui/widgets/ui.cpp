@@ -48,9 +48,9 @@ ButtonColours colours_of(const Theme& t, ButtonKind kind, bool enabled) {
 
 void Ui::set_look(bool dark, float scale) {
   theme_ = &theme_of(dark);
-  if (fonts_.text == nullptr || fonts_.scale != scale) fonts_ = build_fonts(scale);
+  if (fonts_.of(Face::text) == nullptr || fonts_.scale != scale) fonts_ = build_fonts(scale);
   apply_style(*theme_, scale);
-  ImGui::GetIO().FontDefault = fonts_.text;
+  ImGui::GetIO().FontDefault = fonts_.of(Face::text);
 }
 
 float Ui::ease() const {
@@ -165,17 +165,21 @@ bool Ui::button(std::string_view label, ButtonKind kind, bool enabled, std::stri
   return clicked && enabled;
 }
 
+Area Ui::area(std::string_view name, ImVec2 size) {
+  size = {std::max(1.0F, size.x), std::max(1.0F, size.y)};
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  Area out{.box = {at.x, at.y, at.x + size.x, at.y + size.y}};
+  out.clicked = named(name, 0, [&] { return ImGui::InvisibleButton("area", size); });
+  out.hovered = ImGui::IsItemHovered();
+  out.active = ImGui::IsItemActive();
+  return out;
+}
+
 bool Ui::link(std::string_view label, std::string_view name) {
   ImGuiCanvas draw = canvas();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = draw.text_width(label, Face::small);
-  ImGui::PushID(name.data(), name.data() + name.size());
-  const bool clicked = ImGui::InvisibleButton("link", {width, draw.line_height(Face::small) + px(4)});
-  record(name);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
-  draw.text(at.x, at.y + px(2), label, Face::small, hovered ? theme().text : theme().accent);
-  return clicked;
+  const Area at = area(name, {draw.text_width(label, Face::small), draw.line_height(Face::small) + px(4)});
+  draw.text(at.box.x0, at.box.y0 + px(2), label, Face::small, at.hovered ? theme().text : theme().accent);
+  return at.clicked;
 }
 
 float Ui::button_width(std::string_view label) {
@@ -183,50 +187,45 @@ float Ui::button_width(std::string_view label) {
 }
 
 bool Ui::choice(std::string_view label, bool chosen) {
-  const float width = canvas().text_width(label, Face::text) + px(20);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float height = ImGui::GetFrameHeight();
-  ImGui::PushID(label.data(), label.data() + label.size());
-  const bool clicked = ImGui::InvisibleButton("choice", {width, height});
-  record(label);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
   ImGuiCanvas draw = canvas();
-  if (hovered && !chosen) draw.fill({at.x, at.y, at.x + width, at.y + height}, theme().hover, px(5));
-  draw.text(at.x + px(10), at.y + (height - draw.line_height(Face::text)) / 2, label,
+  const Area at = area(label, {draw.text_width(label, Face::text) + px(20), ImGui::GetFrameHeight()});
+  const Box& box = at.box;
+  if (at.hovered && !chosen) draw.fill(box, theme().hover, px(5));
+  draw.text(box.x0 + px(10), box.y0 + (box.height() - draw.line_height(Face::text)) / 2, label,
             chosen ? Face::bold : Face::text, chosen ? theme().text : theme().dim);
-  if (chosen) {
-    draw.fill({at.x + px(8), at.y + height - px(2), at.x + width - px(8), at.y + height}, theme().accent, 1);
-  }
-  return clicked;
+  if (chosen) draw.fill({box.x0 + px(8), box.y1 - px(2), box.x1 - px(8), box.y1}, theme().accent, 1);
+  return at.clicked;
 }
 
-bool Ui::checkbox(std::string_view name, bool* value, std::string_view label) {
+bool Ui::named(std::string_view name, float width, const std::function<bool()>& draw) {
   ImGui::PushID(name.data(), name.data() + name.size());
-  const bool changed = ImGui::Checkbox(label.empty() ? "##box" : label_of(label).c_str(), value);
+  if (width != 0) ImGui::SetNextItemWidth(width);
+  const bool changed = draw();
   record(name);
   ImGui::PopID();
   return changed;
 }
 
+bool Ui::checkbox(std::string_view name, bool* value, std::string_view label) {
+  return named(name, 0,
+               [&] { return ImGui::Checkbox(label.empty() ? "##box" : label_of(label).c_str(), value); });
+}
+
 bool Ui::input(std::string_view name, std::string& words, std::string_view hint, float width, bool good) {
-  ImGui::PushID(name.data(), name.data() + name.size());
-  ImGui::SetNextItemWidth(width);
   if (!good) {
     ImGui::PushStyleVar(ImGuiStyleVar_FrameBorderSize, px(1.5F));
     ImGui::PushStyleColor(ImGuiCol_Border, theme().bad);
   }
-  const bool changed = ImGui::InputTextWithHint("##input", std::string(hint).c_str(), &words);
+  const bool changed = named(
+      name, width, [&] { return ImGui::InputTextWithHint("##input", std::string(hint).c_str(), &words); });
   if (!good) {
     ImGui::PopStyleColor();
     ImGui::PopStyleVar();
   }
-  record(name);
   items_.back().words = words;
   if (ImGui::IsItemDeactivated() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape)))
     ImGui::GetCurrentContext()->NavId = 0;  // Esc leaves the field for good
   at_field_ = at_field_ || ImGui::IsItemActive() || ImGui::IsItemFocused();
-  ImGui::PopID();
   return changed;
 }
 
@@ -256,61 +255,44 @@ bool Ui::combo(std::string_view name, const std::vector<std::string>& options, s
 }
 
 bool Ui::slider(std::string_view name, double* value, double least, double most, float width) {
-  ImGui::PushID(name.data(), name.data() + name.size());
-  ImGui::SetNextItemWidth(width);
-  const bool changed = ImGui::SliderScalar("##slider", ImGuiDataType_Double, value, &least, &most, "%.2f");
-  record(name);
-  ImGui::PopID();
-  return changed;
+  return named(name, width, [&] {
+    return ImGui::SliderScalar("##slider", ImGuiDataType_Double, value, &least, &most, "%.2f");
+  });
 }
 
 bool Ui::scrubber(std::string_view name, int* place, int count, float width) {
-  ImGui::PushID(name.data(), name.data() + name.size());
-  ImGui::SetNextItemWidth(width);
   ImGui::BeginDisabled(count < 2);
-  const bool changed = ImGui::SliderInt("##scrubber", place, 0, std::max(1, count - 1), "");
+  const bool changed = named(
+      name, width, [&] { return ImGui::SliderInt("##scrubber", place, 0, std::max(1, count - 1), ""); });
   ImGui::EndDisabled();
-  record(name);
-  ImGui::PopID();
   return changed;
 }
 
 bool Ui::notches(std::string_view name, int* at, int count, std::string_view words, float width) {
   std::string format;  // ImGui prints the place with it
   for (const char letter : words) format += letter == '%' ? std::string("%%") : std::string(1, letter);
-  ImGui::PushID(name.data(), name.data() + name.size());
-  ImGui::SetNextItemWidth(width);
-  const bool changed =
-      ImGui::SliderInt("##notches", at, 0, count - 1, format.c_str(), ImGuiSliderFlags_NoInput);
-  record(name);
-  ImGui::PopID();
+  const bool changed = named(name, width, [&] {
+    return ImGui::SliderInt("##notches", at, 0, count - 1, format.c_str(), ImGuiSliderFlags_NoInput);
+  });
   *at = std::clamp(*at, 0, count - 1);
   return changed;
 }
 
 bool Ui::row(std::string_view name, bool chosen, float height, Box* box) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = std::max(1.0F, ImGui::GetContentRegionAvail().x);
-  ImGui::PushID(name.data(), name.data() + name.size());
 #if IMGUI_VERSION_NUM >= 18970  // what lies on the row, such as its box, is asked for the mouse first
   ImGui::SetNextItemAllowOverlap();
-  const bool clicked = ImGui::InvisibleButton("row", {width, height});
+  const Area at = area(name, {ImGui::GetContentRegionAvail().x, height});
 #else
-  const bool clicked = ImGui::InvisibleButton("row", {width, height});
+  const Area at = area(name, {ImGui::GetContentRegionAvail().x, height});
   ImGui::SetItemAllowOverlap();
 #endif
-  record(name);
-  const bool hovered = ImGui::IsItemHovered();
-  ImGui::PopID();
-  *box = {at.x, at.y, at.x + width, at.y + height};
-  if (chosen || hovered) canvas().fill(*box, chosen ? theme().selected : theme().hover, px(5));
-  return clicked;
+  *box = at.box;
+  if (chosen || at.hovered) canvas().fill(*box, chosen ? theme().selected : theme().hover, px(5));
+  return at.clicked;
 }
 
-void Ui::text(std::string_view words, Face face) { text(words, face, theme().text); }
-
 void Ui::text(std::string_view words, Face face, Colour colour) {
-  ImGui::PushFont(font_of(fonts_, face));
+  ImGui::PushFont(fonts_.of(face));
   ImGui::PushStyleColor(ImGuiCol_Text, colour);
   ImGui::TextUnformatted(words.data(), words.data() + words.size());
   ImGui::PopStyleColor();
@@ -327,9 +309,24 @@ void Ui::wrapped(std::string_view words, Face face, Colour colour) {
   text(lines_of(words, face), face, colour);
 }
 
-void Ui::heading(std::string_view words) {
-  gap(2);
-  text(words, Face::bold);
+void Ui::label(std::string_view words, float gap) {
+  ImGui::AlignTextToFramePadding();
+  dim(words);
+  ImGui::SameLine(0, px(gap));
+}
+
+Box Ui::space(float height, std::string_view name) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const Box out = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
+  ImGui::Dummy({out.width(), height});
+  if (!name.empty()) record(name, out);
+  return out;
+}
+
+Box Ui::panel(float height, std::string_view name) {
+  const Box out = space(height, name);
+  canvas().fill(out, theme().panel, px(6));
+  return out;
 }
 
 bool Ui::empty_state(std::string_view title, std::string_view words, std::string_view action) {
@@ -368,12 +365,7 @@ void Ui::tip(std::string_view words) {
   ImGui::EndTooltip();
 }
 
-bool Ui::pressed(char letter) const {
-  return deaf_frames_ == 0 && !ImGui::GetIO().WantTextInput &&
-         ImGui::IsKeyPressed(static_cast<ImGuiKey>(letter), false);
-}
-
-bool Ui::pressed(Hotkey key) const {
+bool Ui::pressed(int key) const {
   return deaf_frames_ == 0 && !ImGui::GetIO().WantTextInput &&
          ImGui::IsKeyPressed(static_cast<ImGuiKey>(key), false);
 }

@@ -35,6 +35,12 @@ struct ReadableRow {
   bool operator==(const ReadableRow&) const = default;
 };
 
+/// A place that the mouse and the focus can use.
+struct Area {
+  Box box;
+  bool clicked = false, hovered = false, active = false;
+};
+
 /// Keys that are letters or signs, as GLFW and ImGui 1.86 number them.
 enum class Hotkey : int { space = 32, slash = 47, equal = 61, minus = 45, zero = 48, f1 = 290 };
 
@@ -75,16 +81,27 @@ class Ui {
   bool scrubber(std::string_view name, int* place, int count, float width);
   /// One of `count` places in order, which a mouse drags from one to the next; `words` say where it is.
   bool notches(std::string_view name, int* at, int count, std::string_view words, float width);
+  /// A place of this size at the cursor that can be clicked; draw its content over its box afterwards.
+  Area area(std::string_view name, ImVec2 size);
   /// A row that can be chosen over the whole width; draw its content over `box` afterwards.
   bool row(std::string_view name, bool chosen, float height, Box* box);
 
-  void text(std::string_view words, Face face = Face::text);
+  void text(std::string_view words, Face face = Face::text) { text(words, face, theme().text); }
   void text(std::string_view words, Face face, Colour colour);
   void dim(std::string_view words) { text(words, Face::small, theme().dim); }
   void wrapped(std::string_view words, Face face, Colour colour);
   /// The same, of words that a person would copy.
   void wrapped_readable(std::string_view words, Face face, Colour colour);
-  void heading(std::string_view words);
+  /// Sentences in small letters: what explains, what is to be noticed, what is wrong.
+  void note(std::string_view words) { wrapped(words, Face::small, theme().dim); }
+  void warning(std::string_view words) { wrapped(words, Face::small, theme().warn); }
+  void problem(std::string_view words) { wrapped(words, Face::small, theme().bad); }
+  void sentence(std::string_view words) { wrapped(words, Face::text, theme().text); }
+  /// Words before a field, on its line.
+  void label(std::string_view words, float gap = 6);
+  /// Space over the rest of the line to be drawn on, named for tests; `panel`: on the ground of a panel.
+  Box space(float height, std::string_view name = {});
+  Box panel(float height, std::string_view name = {});
   /// What to do next, in the middle of an empty place; true when `action` (may be "") was clicked.
   bool empty_state(std::string_view title, std::string_view words, std::string_view action = {});
   void tip(std::string_view words);
@@ -106,8 +123,8 @@ class Ui {
   const std::vector<ReadableRow>& readable_rows() const { return rows_; }
 
   /// A key was pressed and no text is being typed.
-  bool pressed(char letter) const;
-  bool pressed(Hotkey key) const;
+  bool pressed(int key) const;
+  bool pressed(Hotkey key) const { return pressed(static_cast<int>(key)); }
   /// In the last frame a text field had the focus.
   bool was_at_field() const { return was_at_field_; }
   /// Part of the way to new limits that this frame goes: they are there after about 150 ms, at once where
@@ -124,6 +141,8 @@ class Ui {
 
  private:
   void focus_next(int direction);
+  /// Draws an item in an id of its own, and records it by that name.
+  bool named(std::string_view name, float width, const std::function<bool()>& draw);
   std::string lines_of(std::string_view words, Face face);
   static void silence_imgui_keys();
 

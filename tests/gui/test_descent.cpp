@@ -26,8 +26,8 @@ TEST_CASE("The line is walked step by step, there and back, and the numbers are 
   const DescentState& mine = window.state().descent;
   CHECK(mine.shown == 0);
   CHECK_FALSE(window.has("Predict"));  // no formula predicts this lesson
-  window.click("Step");
-  window.click("Step");
+  window.click("step forward");
+  window.click("step forward");
   CHECK(mine.shown == 2);
   const Descent walked = walk_descent(*mine.config, 3);
   const RankDescent& rank = mine.walk->so_far().ranks.front();

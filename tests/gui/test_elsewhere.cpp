@@ -3,7 +3,7 @@
 #include "config/lesson.h"
 #include "core/nvidia.h"
 #include "gui/headless.h"
-#include "panels/ladder.h"
+#include "panels/views.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 #include "support/catch.h"
@@ -239,7 +239,8 @@ TEST_CASE("Published rates are shown only once it is known that their questions 
   ImGui::NewFrame();
   ui.begin_frame();
   AppState state;
-  draw_ladder(ui, Data{.project = project, .feed = {}}, state);
+  Requests ask;
+  draw_ladder(ui, Data{.project = project, .feed = {}}, state, ask);
   ui.end_frame();
   ImGui::Render();
   for (const UiItem& item : ui.items()) {

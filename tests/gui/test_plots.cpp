@@ -52,7 +52,7 @@ TEST_CASE("The rasteriser fills what ImGui would") {
   }
   CHECK(red == 200);
   CHECK(blue == 100);
-  CHECK(fonts.text != nullptr);
+  CHECK(fonts.of(Face::text) != nullptr);
 }
 
 TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {

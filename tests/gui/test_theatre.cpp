@@ -70,25 +70,25 @@ TEST_CASE("An all-reduce is stepped through and back until all hold the sum") {
   REQUIRE(mine.theatre);
   CHECK(mine.shown == 0);
   const auto start = shown_cells(mine);
-  window.click("theatre forward");
+  window.click("step forward");
   const auto first = shown_cells(mine);
   CHECK(first != start);
-  window.click("theatre forward");
+  window.click("step forward");
   CHECK(mine.shown == 2);
-  window.click("theatre back");
+  window.click("step back");
   CHECK(shown_cells(mine) == first);
   window.key('N');
   CHECK(mine.shown == 2);
   window.key('B');
   window.key('B');
   CHECK(shown_cells(mine) == start);
-  window.click("theatre end");
+  window.click("To the end");
   CHECK(mine.shown == 6);
   CHECK(mine.theatre->after(mine.shown).all_hold_the_sum());
-  CHECK_FALSE(window.has("theatre forward"));  // there is no further one
+  CHECK_FALSE(window.has("step forward"));  // there is no further one
   window.key('N');
   CHECK(mine.shown == 6);
-  window.click("theatre start");
+  window.click("To the start");
   CHECK(shown_cells(mine) == start);
 }
 
@@ -97,13 +97,13 @@ TEST_CASE("An all-reduce plays by itself and a click on its clock goes there") {
   Headless window(options_in(folder));
   open_theatre(window);
   const TheatreState& mine = window.state().theatre;
-  window.click("theatre play");
+  window.click("play steps");
   window.until("two steps to be played", [&] { return mine.shown >= 2; });
-  window.click("theatre play");
+  window.click("play steps");
   CHECK_FALSE(mine.playing);
   const Box clock = window.box("theatre clock");
   window.click_at(clock.x1 - 2, (clock.y0 + clock.y1) / 2);
-  CHECK(mine.is_at_end());
+  CHECK(mine.shown == mine.last());
   window.click_at(clock.x0 + 2, (clock.y0 + clock.y1) / 2);
   CHECK(mine.shown == 0);
 }
@@ -113,7 +113,7 @@ TEST_CASE("With another algorithm or number of ranks an all-reduce begins again"
   Headless window(options_in(folder));
   open_theatre(window);
   const TheatreState& mine = window.state().theatre;
-  window.click("theatre forward");
+  window.click("step forward");
   window.click("tree");
   CHECK(mine.theatre->kind == AllReduceKind::tree);
   CHECK(mine.shown == 0);
@@ -128,7 +128,7 @@ TEST_CASE("With another algorithm or number of ranks an all-reduce begins again"
   const Box chunks = window.box("theatre chunks");
   window.click_at(chunks.x0 + 4, (chunks.y0 + chunks.y1) / 2);
   CHECK(mine.theatre->chunks == 1);
-  window.click("theatre end");
+  window.click("To the end");
   CHECK(mine.theatre->after(mine.shown).all_hold_the_sum());
 }
 
@@ -148,7 +148,7 @@ TEST_CASE("The chosen run's all-reduces are shown as it recorded them") {
   CHECK(mine.shows_run());
   CHECK(mine.theatre->ranks == 2);
   CHECK(mine.theatre->run_step == 0);
-  window.click("theatre end");
+  window.click("To the end");
   CHECK(mine.theatre->after(mine.shown).all_hold_the_sum());
   CHECK(shown_cells(mine).front().first == 3);
   window.click("theatre step");

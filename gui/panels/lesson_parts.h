@@ -1,0 +1,79 @@
+#pragma once
+// What a lesson's page is made of: how far it is, its pages, its questions as cards, measurements, the
+// exercise.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "draw/drawing.h"
+#include "state/state.h"
+
+namespace isobar {
+
+/// Null where nothing is known yet.
+const LessonProgress* progress_of(const Data& data, const std::string& lesson);
+
+/// The beats of a lesson in a row, each with what is done; the one that was clicked.
+std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown);
+
+/// Small squares, one a beat: what of it is done. `at` is the right end.
+void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at);
+
+/// "Beats done: read, predict"; "No beat is done yet".
+std::string beats_text(const LessonProgress& progress);
+
+/// The goals of a lesson; those are ticked of which all questions were answered right at last.
+void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress);
+
+/// A drawing as wide as there is room, named for tests.
+void draw_drawing(Ui& ui, const std::string& name, const Drawing& drawing);
+
+/// Markdown: blocks from top to bottom, parts that fold, code to copy, pictures that are drawn. Links and
+/// pictures are those of the page of this lesson.
+void draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBlock>& blocks, AppState& state,
+               Requests& ask);
+
+/// Where the questions of earlier lessons are asked once more.
+inline constexpr const char* kOpeningPlace = "opening";
+/// As a beat of the lesson that was opened with this question.
+std::string opening_mark(const std::string& id);
+
+/// One card for several questions, by id, with a way from one to the next: what is asked, the answer, the
+/// runs that it takes, what came of it; `place` tells the card from others of the lesson.
+void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,
+                const std::vector<std::string>& ids, Requests& ask);
+
+/// What the learner may answer with: the field, the choices, the drawn curves. Only while the question is
+/// open.
+void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+                       Requests& ask);
+
+/// The answer that stands on the card. Error (exit code 2) in a sentence where it is none.
+Answer answer_on_card(const Data& data, const AppState& state, const Question& question,
+                      const CardState& card);
+
+/// What came of an answer: the prediction beside what is true, where a wrong one usually comes from, and the
+/// plots that show it.
+void draw_result(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
+                 Requests& ask);
+
+/// The unit of a number, as it stands behind it: "times" for x.
+std::string unit_words(const Question& question);
+
+/// A run of `quiz ID --runs-only`.
+RunRequest runs_request(const Question& question);
+
+/// How near the learner's numbers came, beside those of the formulas.
+void draw_calibration(Ui& ui, const Data& data);
+
+/// Measurements of several runs, started from the lesson as a terminal would.
+void draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask);
+
+/// The part that the learner writes: text, state of each check, what the first one that does not hold says,
+/// and buttons: put in place, check, one hint more, what was changed, open in the editor.
+void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests& ask);
+
+/// Stops of the tour through the code as links; nothing where the lesson has no tour.
+void draw_tour(Ui& ui, const Data& data, AppState& state, Requests& ask);
+
+}  // namespace isobar

@@ -1,0 +1,142 @@
+#include "panels/run_parts.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "analyse/run_prediction.h"
+#include "core/clock.h"
+#include "core/cpu_instructions.h"
+#include "core/nvidia.h"
+#include "core/text.h"
+#include "draw/axis.h"
+#include "state/comparison.h"
+
+namespace isobar {
+namespace {
+
+RunFacts facts_of(const Data& data, const RunEntry& run) {
+  RunFacts out;
+  for (const LessonCard& card : data.project.lessons) {
+    if (card.cannot_run.empty()) out.lessons.push_back(card.info.name);
+    if (card.info.name == run.view.lesson) out.honours = card.info.honours;
+  }
+  static const bool computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();
+  out.computes_16_bit = computes_16_bit;
+  if (data.rates) out.memory_bytes_per_s = memory_rate(run.detail->config, *data.rates);
+  return out;
+}
+
+const RunVerdict& verdict_of(const Data& data, const std::shared_ptr<const RunEntry>& run,
+                             WatchState& watch) {
+  if (watch.judged != run) {
+    watch.judged = run;
+    watch.verdict = judge_run(case_of(*run), std::nullopt, facts_of(data, *run));
+  }
+  return watch.verdict;
+}
+
+/// The run that the command names, as the window starts one; nothing for another command.
+std::optional<RunRequest> request_of(const RunVerdict& verdict, const RunView& view) {
+  if (verdict.next_lesson.empty()) return std::nullopt;
+  RunRequest out{.lesson = verdict.next_lesson, .preset = view.preset, .sets = {}};
+  if (view.summary.world > 1) out.sets.push_back("run.ranks=" + std::to_string(view.summary.world));
+  if (view.throttle_mb_per_s > 0)
+    out.sets.push_back("data.throttle_mb_per_s=" + std::to_string(view.throttle_mb_per_s));
+  return out;
+}
+
+void draw_next(Ui& ui, const Data& data, const RunVerdict& verdict, const RunView& view, Requests& ask) {
+  const std::optional<RunRequest> request = request_of(verdict, view);
+  const LessonCard* const card = request ? data.project.find(request->lesson) : nullptr;
+  if (card != nullptr) {
+    if (ui.button("Next: run " + card->number + " " + card->short_title, ButtonKind::plain, !data.starting,
+                  "next step")) {
+      ask.show_lesson = request->lesson;
+      ask.start = *request;
+    }
+  } else if (ui.button("Copy what to try next", ButtonKind::plain, true, "next step")) {
+    ask.copy = verdict.next;
+  }
+  ui.tip(verdict.next);
+}
+
+}  // namespace
+
+void draw_verdict(Ui& ui, const Data& data, const std::shared_ptr<const RunEntry>& run, AppState& state,
+                  Requests& ask) {
+  if (!run->detail || run->foreign) return;
+  const RunVerdict& verdict = verdict_of(data, run, state.watch);
+  if (!verdict.is_known && run->view.source.empty()) return;  // a run of ours may just have begun
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGui::Indent(ui.px(12));
+  ui.wrapped(sentence_case(verdict_sentence(verdict)), Face::bold, ui.theme().text);
+  if (!verdict.notice.empty()) ui.note("Notice: " + verdict.notice + ".");
+  if (!verdict.next.empty()) draw_next(ui, data, verdict, run->view, ask);
+  ImGui::Unindent(ui.px(12));
+  const float bottom = ImGui::GetItemRectMax().y;
+  ui.canvas().fill({at.x, at.y, at.x + ui.px(3), bottom}, ui.theme().accent, ui.px(1.5F));
+  ui.gap(2);
+}
+
+void draw_run_head(Ui& ui, const RunEntry& run) {
+  const Theme& theme = ui.theme();
+  ui.text(title_of(run), Face::title);
+  const std::string line = run_line(run);
+  const bool elsewhere = !run.view.provenance.empty();
+  const Colour colour = run.gone || elsewhere ? theme.warn : state_colour(theme, run.view.state);
+  const float left = ImGui::GetItemRectMax().x + ui.px(12);
+  if (left + ui.canvas().text_width(line, Face::text) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
+    ImGui::SameLine(0, ui.px(12));
+    ImGui::SetCursorPosY(ImGui::GetCursorPosY() + ui.px(5));
+    ui.text(line, Face::text, colour);
+  } else {
+    ui.wrapped(line, Face::text, colour);
+  }
+  std::string facts = run.view.preset.empty() ? "" : "preset " + run.view.preset + "   ";
+  if (!run.view.device.empty())
+    facts += "on " + run.view.device + (run.view.host.empty() ? "" : " of " + run.view.host) + "   ";
+  if (!run.view.started.empty())
+    facts +=
+        (run.view.provenance == "predicted" ? "made " : "started ") + minute_text(run.view.started) + "   ";
+  if (run.view.summary.samples_per_s > 0) {
+    facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
+    if (run.view.summary.world > 1) facts += fmt::format(" on {} ranks", run.view.summary.world);
+    const double mfu = run.view.summary.mfu();
+    if (mfu > 0) facts += fmt::format(", MFU {:.1f} %", 100 * mfu);
+    if (run.view.summary.peak_is_too_low()) facts += ", MFU not known";
+    facts += "   ";
+  }
+  if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
+  ui.note(facts.empty() ? run.folder.string() : facts);
+  if (run.view.summary.is_crowded()) ui.warning(crowded_sentence(run.view.summary.processor_wait));
+  if (!run.view.replay_of.empty())
+    ui.warning(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed));
+  if (!run.view.fault.empty()) ui.warning("with the fault " + run.view.fault + ": a mistake on purpose");
+  if (run.view.throttle_mb_per_s > 0)
+    ui.warning(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s));
+  if (run.view.data_source == "synthetic") ui.warning("on data that was made up");
+  if (const std::string& measure = run.view.summary.measure; !measure.empty())
+    ui.note(measure_text(run.view) + ": " + measure_sentence(measure));
+  if (!run.problem.empty()) ui.warning(run.problem);
+  if (run.detail && run.detail->ranks) {
+    const RanksView& ranks = *run.detail->ranks;
+    if (ranks.straggler) ui.warning(straggler_sentence(ranks));
+    for (const std::string& line : lost_rank_sentences(ranks, 2)) ui.problem(line);
+  }
+  if (run.view.unread_lines > 0) {
+    ui.warning(fmt::format("{} lines of the stream could not be read", run.view.unread_lines));
+  }
+  LeftOut left_out = run.view.left_out;
+  if (run.detail) left_out.add(run.detail->series.left_out());
+  for (const std::string& sentence : left_out.sentences()) ui.warning(sentence);
+  for (const std::string& remark : run.view.remarks) ui.note(remark);
+}
+
+std::string skill_text(double rmse, double persistence) {
+  if (!(persistence > 0)) return "";
+  const double part = 100 * (rmse / persistence - 1);
+  return fmt::format("{:.1f} % {} persistence", std::abs(part), part < 0 ? "below" : "above");
+}
+
+}  // namespace isobar

@@ -1,0 +1,77 @@
+#include "panels/scene.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "panels/watch.h"
+
+namespace isobar {
+
+void draw_player(Ui& ui, StepPlayer& player, std::size_t last, double now_s) {
+  constexpr std::size_t kMostAtOnce = 100'000;
+  const bool at_end = player.shown >= last, at_start = player.shown == 0;
+  const auto stop_at = [&](std::size_t place) {
+    player.shown = place;
+    player.playing = false;
+  };
+  if ((ui.button("Step", ButtonKind::primary, !at_end, "step forward") || ui.pressed('N')) && !at_end)
+    ++player.shown;
+  ui.tip("N");
+  ImGui::SameLine();
+  if ((ui.button("Back", ButtonKind::plain, !at_start, "step back") || ui.pressed('B')) && !at_start)
+    --player.shown;
+  ui.tip("B");
+  ImGui::SameLine();
+  if (ui.button(player.playing ? "Pause" : "Play", ButtonKind::plain, !at_end, "play steps")) {
+    player.playing = !player.playing;
+    player.next_s = now_s;
+  }
+  ImGui::SameLine();
+  if (ui.button("To the start", ButtonKind::quiet, !at_start)) stop_at(0);
+  ImGui::SameLine();
+  if (ui.button("To the end", ButtonKind::quiet, !at_end)) stop_at(std::min(last, kMostAtOnce));
+  if (player.playing) ui.ask_frame();
+}
+
+bool draw_knob(Ui& ui, const std::string& name, const std::string& title, const std::string& tip,
+               const std::vector<double>& places, const std::string& words, double& value) {
+  int at = static_cast<int>(std::find(places.begin(), places.end(), value) - places.begin());
+  ui.text(title, Face::bold);
+  if (!tip.empty()) ui.tip(tip);
+  if (!ui.notches(name, &at, static_cast<int>(places.size()), words, -1)) return false;
+  value = places[static_cast<std::size_t>(at)];
+  return true;
+}
+
+std::string draw_form_knobs(Ui& ui, FormState& form, const std::vector<Knob>& knobs) {
+  std::string turned;
+  for (Knob knob : knobs) {
+    double value = std::strtod(form.text(knob.key).c_str(), nullptr);
+    add_place(knob, value);
+    if (!draw_knob(ui, "knob " + knob.key, knob.title, "--set " + knob.key + "=...", knob.places,
+                   knob_words(knob, value), value))
+      continue;
+    form.set(knob.key, knob_text(value));
+    turned = knob.key;
+  }
+  return turned;
+}
+
+void show_saved_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
+                     const std::string& run, Requests& ask) {
+  const PlotAsk plot = show_plot(ui, spec, view, link, size);
+  if (auto file = save_of_plot(ui, plot, spec, view, link, run)) ask.save = std::move(file);
+}
+
+void save_drawing(Ui& ui, const Box& box, const std::string& name, const std::function<std::string()>& csv,
+                  const std::function<void(Canvas&, const Box&)>& paint, Requests& ask) {
+  const auto kind = save_menu(ui, box);
+  if (!kind) return;
+  const Box whole = {0, 0, box.width(), box.height()};
+  ask.save = SaveRequest{name, *kind,
+                         *kind == ExportKind::csv ? csv()
+                                                  : drawing(ui, *kind, whole.x1, whole.y1,
+                                                            [&](Canvas& onto) { paint(onto, whole); })};
+}
+
+}  // namespace isobar

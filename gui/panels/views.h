@@ -1,0 +1,43 @@
+#pragma once
+// The views of the window, and what surrounds them. Each draws what Data holds and its own part of AppState,
+// and adds what was asked for to the Requests.
+#include "state/state.h"
+
+namespace isobar {
+
+using DrawPanel = void(Ui& ui, const Data& data, AppState& state, Requests& ask);
+
+/// Lesson 00, live: the path over the contours of the loss, taken step by step, from a start that is dragged.
+DrawPanel draw_descent;
+/// An all-reduce step by step: chunks with their values move between ranks.
+DrawPanel draw_theatre;
+/// A step as the formulas give it for this machine, for settings that are turned.
+DrawPanel draw_playground;
+/// Some steps of a run with everything that ran beside the training loop, and its ranks side by side.
+DrawPanel draw_timeline;
+/// Input, target, prediction and error of one validation sample, channel by channel.
+DrawPanel draw_maps;
+/// A lesson's page with the difference to the lesson before, or any other file of the project.
+DrawPanel draw_code;
+/// A lesson as a way from beat to beat: read, predict, run, reveal, break.
+DrawPanel draw_lesson_page;
+/// The lessons in order, and below them the runs: "where am I".
+DrawPanel draw_ladder, draw_runs;
+
+inline constexpr float kBarHeight = 48;
+inline constexpr float kConsoleBar = 30;
+
+/// The bar above, the console below, the help sheet, passing messages.
+DrawPanel draw_bar;
+void draw_console(Ui& ui, const Data& data, AppState& state);
+void draw_help(Ui& ui, AppState& state);
+void draw_toast(Ui& ui, AppState& state, Requests& ask);
+
+/// What Stop or Space ends: the chosen run where it is live, else the one that was started here. False when
+/// nothing runs.
+bool ask_to_stop(const Data& data, const AppState& state, Requests& ask);
+
+/// Fields that Maps wants the feed to read; "" for the run when there is nothing.
+std::pair<std::string, std::int64_t> wanted_fields(const Data& data, const AppState& state);
+
+}  // namespace isobar
