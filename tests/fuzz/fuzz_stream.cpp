@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "analyse/event.h"
-#include "analyse/run_view.h"
+#include "analyse/run_reader.h"
 #include "core/error.h"
 #include "fuzz/checks.h"
 #include "record/line_splitter.h"
@@ -75,29 +75,28 @@ class Run {
       if (refused_) return;
       const Event* const event = parser_.parse(line);
       if (event == nullptr) {
-        builder_.count_unread();
+        log_.count_unread();
         continue;
       }
       try {
-        builder_.take(*event);
+        log_.take(*event);
       } catch (const Error&) {  // an unknown schema
         refused_ = true;
         return;
       }
-      series_.take(*event);
       check_text(event->text("text"));
     }
   }
-  void skip() { builder_.skip(); }
+  void skip() { log_.skip(); }
 
-  RunSeries& series() { return series_; }
+  RunSeries& series() { return log_.series(); }
 
   void check() {
-    check_series(series_);
-    builder_.judge(0);
-    require(builder_.view().state != RunState::empty);
-    builder_.judge(1e9);
-    const RunView& view = builder_.view();
+    check_series(series());
+    log_.judge(0);
+    require(log_.view().state != RunState::empty);
+    log_.judge(1e9);
+    const RunView& view = log_.view();
     require(state_name(view.state) != nullptr);
     for (const std::string* text : {&view.reason, &view.lesson, &view.preset, &view.device, &view.host,
                                     &view.started, &view.fault, &view.provenance, &view.summary.headline})
@@ -110,9 +109,9 @@ class Run {
 
   void check_same(const Run& other) const {
     require(refused_ == other.refused_);
-    require(digest(series_) == digest(other.series_));
-    const RunView& mine = builder_.view();
-    const RunView& theirs = other.builder_.view();
+    require(digest(log_.series()) == digest(other.log_.series()));
+    const RunView& mine = log_.view();
+    const RunView& theirs = other.log_.view();
     require(mine.unread_lines == theirs.unread_lines);
     require(mine.scores.size() == theirs.scores.size());
     require(mine.summary.steps == theirs.summary.steps);
@@ -121,8 +120,7 @@ class Run {
 
  private:
   EventParser parser_;
-  RunViewBuilder builder_{"fuzz"};
-  RunSeries series_;
+  RunLog log_{"fuzz", /*keeps_columns=*/true};
   bool refused_ = false;
 };
 

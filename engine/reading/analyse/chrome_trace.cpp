@@ -7,11 +7,10 @@
 #include <map>
 #include <span>
 #include <tuple>
-#include <vector>
+#include <utility>
 
 #include "analyse/spread.h"
 #include "analyse/timeline.h"
-#include "core/files.h"
 #include "core/json.h"
 
 namespace isobar {
@@ -21,38 +20,6 @@ constexpr std::size_t kFlushBytes = 1 << 20;
 
 /// A text with its quotation marks.
 std::string quoted(const std::string& text) { return json_quoted(text, JsonEscapes::ascii); }
-
-}  // namespace
-
-/// Events on their way to the file: a million of them need no memory.
-class TraceEventFile {
- public:
-  explicit TraceEventFile(const std::filesystem::path& file) : writer_(file) {
-    text_ = std::string(kTraceMark) + "\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-  }
-  void add(const std::string& event) {
-    text_ += (first_ ? "" : ",\n") + event;
-    first_ = false;
-    if (text_.size() >= kFlushBytes) flush();
-  }
-  void finish() {
-    text_ += "\n]}\n";
-    flush();
-    writer_.finish();
-  }
-
- private:
-  void flush() {
-    writer_.write(std::as_bytes(std::span(text_)));
-    text_.clear();
-  }
-
-  WholeFileWriter writer_;
-  std::string text_;
-  bool first_ = true;
-};
-
-namespace {
 
 /// Spans of one track in lanes, so that no two of a lane run at once; each lane in the order of time.
 std::vector<std::vector<SpanRow>> lanes_of(std::vector<SpanRow> spans) {
@@ -73,44 +40,47 @@ std::vector<std::vector<SpanRow>> lanes_of(std::vector<SpanRow> spans) {
   return lanes;
 }
 
-void add_metadata(TraceEventFile& out, int pid, int tid, const char* what, const std::string& argument) {
-  out.add(
+}  // namespace
+
+ChromeTrace::ChromeTrace(const std::filesystem::path& file) : writer_(file) {
+  text_ = std::string(kTraceMark) + "\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
+}
+
+void ChromeTrace::add_event(const std::string& event) {
+  text_ += (std::exchange(first_, false) ? "" : ",\n") + event;
+  if (text_.size() >= kFlushBytes) flush();
+}
+
+void ChromeTrace::flush() {
+  writer_.write(std::as_bytes(std::span(text_)));
+  text_.clear();
+}
+
+void ChromeTrace::finish() {
+  text_ += "\n]}\n";
+  flush();
+  writer_.finish();
+}
+
+void ChromeTrace::add_metadata(int pid, int tid, const char* what, const std::string& argument) {
+  add_event(
       fmt::format(R"({{"ph":"M","pid":{},"tid":{},"name":"{}","args":{{{}}}}})", pid, tid, what, argument));
 }
 
-void add_span(TraceEventFile& out, int pid, int tid, const std::string& name, const SpanRow& span) {
-  const std::string bytes = span.bytes > 0 ? fmt::format(R"(,"bytes":{})", span.bytes) : "";
-  out.add(fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"step":{}{}}}}})",
-                      pid, tid, name, span.begin_us, span.duration_us(), span.step, bytes));
-}
-
-void add_counters(TraceEventFile& out, const TraceProcess& process, const SpanTable& table,
-                  const RunSeries& series) {
+void ChromeTrace::add_counters(const TraceProcess& process, const SpanTable& table, const RunSeries& series) {
   const CurveRef slots = series.find("train/queue_slots");
-  if (!slots) return;
   for (const StepWindow& window : step_windows(table)) {
-    const std::optional<double> value = slots.between(window.step, window.step).mean();
-    if (!value) continue;
-    out.add(fmt::format(R"({{"ph":"C","pid":{},"tid":0,"name":"queue_slots","ts":{},"args":{{"ready":{}}}}})",
-                        process.rank, window.begin_us + process.shift_us, *value));
+    if (const std::optional<double> value = slots.between(window.step, window.step).mean())
+      add_event(
+          fmt::format(R"({{"ph":"C","pid":{},"tid":0,"name":"queue_slots","ts":{},"args":{{"ready":{}}}}})",
+                      process.rank, window.begin_us + process.shift_us, *value));
   }
 }
 
-}  // namespace
-
-struct ChromeTrace::File : TraceEventFile {
-  using TraceEventFile::TraceEventFile;
-};
-
-ChromeTrace::ChromeTrace(const std::filesystem::path& file) : file_(std::make_unique<File>(file)) {}
-ChromeTrace::~ChromeTrace() = default;
-void ChromeTrace::finish() { file_->finish(); }
-
 void ChromeTrace::add(const SpanTable& table, const RunSeries* series, const TraceProcess& process) {
-  TraceEventFile& out = *file_;
   const int pid = process.rank;
-  add_metadata(out, pid, 0, "process_name", "\"name\":" + quoted(process.name));
-  add_metadata(out, pid, 0, "process_sort_index", fmt::format("\"sort_index\":{}", process.rank));
+  add_metadata(pid, 0, "process_name", "\"name\":" + quoted(process.name));
+  add_metadata(pid, 0, "process_sort_index", fmt::format("\"sort_index\":{}", process.rank));
   std::vector<std::string> names;
   for (const std::string& name : table.names) names.push_back(quoted(name));
   std::vector<std::vector<SpanRow>> tracks(table.tracks.size());
@@ -125,12 +95,17 @@ void ChromeTrace::add(const SpanTable& table, const RunSeries* series, const Tra
     for (const std::vector<SpanRow>& lane : lanes_of(std::move(tracks[track]))) {
       ++tid;
       const std::string more = ++lane_number > 1 ? fmt::format(" ({})", lane_number) : "";
-      add_metadata(out, pid, tid, "thread_name", "\"name\":" + quoted(table.tracks[track] + more));
-      add_metadata(out, pid, tid, "thread_sort_index", fmt::format("\"sort_index\":{}", tid));
-      for (const SpanRow& span : lane) add_span(out, pid, tid, names[span.name], span);
+      add_metadata(pid, tid, "thread_name", "\"name\":" + quoted(table.tracks[track] + more));
+      add_metadata(pid, tid, "thread_sort_index", fmt::format("\"sort_index\":{}", tid));
+      for (const SpanRow& span : lane) {
+        const std::string bytes = span.bytes > 0 ? fmt::format(R"(,"bytes":{})", span.bytes) : "";
+        add_event(
+            fmt::format(R"({{"ph":"X","pid":{},"tid":{},"name":{},"ts":{},"dur":{},"args":{{"step":{}{}}}}})",
+                        pid, tid, names[span.name], span.begin_us, span.duration_us(), span.step, bytes));
+      }
     }
   }
-  if (series != nullptr) add_counters(out, process, table, *series);
+  if (series != nullptr) add_counters(process, table, *series);
 }
 
 std::int64_t ends_apart_us(const SpanTable& one, const SpanTable& other) {
@@ -150,13 +125,6 @@ std::int64_t ends_apart_us(const SpanTable& one, const SpanTable& other) {
     if (found != ends.end()) apart.push_back(static_cast<double>(found->second - end_us));
   }
   return std::llround(Spread(apart).median());
-}
-
-void write_chrome_trace(const std::filesystem::path& file, const SpanTable& table, const RunSeries& series,
-                        const TraceProcess& process) {
-  ChromeTrace trace(file);
-  trace.add(table, &series, process);
-  trace.finish();
 }
 
 }  // namespace isobar

@@ -2,12 +2,12 @@
 // Spans in the Trace Event Format, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "analyse/run_series.h"
 #include "analyse/spans.h"
+#include "core/files.h"
 
 namespace isobar {
 
@@ -29,24 +29,23 @@ struct TraceProcess {
 class ChromeTrace {
  public:
   explicit ChromeTrace(const std::filesystem::path& file);
-  ~ChromeTrace();
-  ChromeTrace(const ChromeTrace&) = delete;
-  ChromeTrace& operator=(const ChromeTrace&) = delete;
 
   void add(const SpanTable& table, const RunSeries* series, const TraceProcess& process);
   void finish();
 
  private:
-  struct File;
-  std::unique_ptr<File> file_;
+  void add_metadata(int pid, int tid, const char* what, const std::string& argument);
+  void add_counters(const TraceProcess& process, const SpanTable& table, const RunSeries& series);
+  void add_event(const std::string& event);
+  void flush();
+
+  WholeFileWriter writer_;
+  std::string text_;  ///< on its way to the file: a million events need no memory
+  bool first_ = true;
 };
 
 /// What to add to the times of `other` so that its collectives end when those of `one` do: the median. 0 when
 /// they have none in common.
 std::int64_t ends_apart_us(const SpanTable& one, const SpanTable& other);
-
-/// The trace of one process.
-void write_chrome_trace(const std::filesystem::path& file, const SpanTable& table, const RunSeries& series,
-                        const TraceProcess& process);
 
 }  // namespace isobar

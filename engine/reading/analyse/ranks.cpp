@@ -37,9 +37,9 @@ struct RankStep {
 class RankSteps {
  public:
   explicit RankSteps(const RunLog& log)
-      : table_(log.series.steps()),
-        begin_(table_.places.step.lower_bound(static_cast<double>(log.view.view().from_step))),
-        models_(static_cast<double>(log.view.view().summary.replicas)) {}
+      : table_(log.series().steps()),
+        begin_(table_.places.step.lower_bound(static_cast<double>(log.view().from_step))),
+        models_(static_cast<double>(log.view().summary.replicas)) {}
 
   bool empty() const { return begin_ == end(); }
   std::int64_t first() const { return number_of_row(begin_); }
@@ -364,15 +364,15 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
     figures.rank = rank;
     if (std::binary_search(found.begin(), found.end(), rank)) {
       RunLog& log = logs[static_cast<std::size_t>(rank)] = read_ends(folder, rank, each);
-      const RunView& said = log.view.view();
+      const RunView& said = log.view();
       figures.has_stream = true;
       figures.state = said.state;
       figures.reason = said.reason;
       figures.host = said.host;
       figures.steps = said.summary.steps;
-      figures.peak_bytes = log.peak_bytes.value_or(-1);
+      figures.peak_bytes = log.peak_bytes().value_or(-1);
       if (!view.probe) view.probe = said.probe;
-      if (log.series.step_rows() > 0) warm = std::max(warm, said.steady_from());
+      if (log.series().step_rows() > 0) warm = std::max(warm, said.steady_from());
     }
     const std::optional<RankStatus> status = read_rank_status(folder, rank);
     figures.followed = status && status->phase == RankPhase::followed;

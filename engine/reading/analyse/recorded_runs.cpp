@@ -11,8 +11,7 @@
 #include "analyse/event.h"
 #include "analyse/run_files.h"
 #include "analyse/run_reader.h"
-#include "analyse/run_view.h"
-#include "analyse/spread.h"
+#include "analyse/steady.h"
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -218,11 +217,11 @@ void check(const RunView& view, const std::string& where) {
 ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
   check_run_folder(run);
   const fs::path stream = RunFolder{run}.stream_file(0);
-  RunViewBuilder builder(run.string());
+  RunLog log(run.string());
   std::vector<Line> lines;
   std::size_t steps = 0, last_step = 0;  // how many, and the place of the last
   EventLog(stream).read_all([&](const Event& event, std::string_view text) {
-    builder.take(event);
+    log.take(event);
     Line& line = lines.emplace_back(
         Line{std::string(text) + "\n", std::string(event.kind()), event.find("loss") != nullptr});
     line.is_kept = !line.is_step() || steps < kFirstSteps || event.find("launches") != nullptr;
@@ -230,8 +229,8 @@ ThinRun thin_run(const fs::path& run, std::uint64_t most_bytes) {
     ++steps;
     last_step = lines.size() - 1;
   });
-  if (!lines.empty()) builder.judge(silence_s(stream), run);
-  const RunView& view = builder.view();
+  if (!lines.empty()) log.judge(silence_s(stream), run);
+  const RunView& view = log.view();
   check(view, run.string());
   ThinRun out;
   out.all_steps = static_cast<std::int64_t>(steps);

@@ -1,7 +1,6 @@
 #include "analyse/run_reader.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "analyse/run_files.h"
@@ -66,20 +65,6 @@ std::string tail_of(const FileDescriptor& file, const fs::path& path, std::uint6
 
 }  // namespace
 
-void RunLog::take(const Event& event) {
-  view.take(event);
-  if (!keeps_series) return;
-  series.take(event);
-  if (event.kind() == "run") peak_bytes.reset();
-  if (const double bytes = event.number("peak_bytes", -1); bytes >= 0 && std::isfinite(bytes))
-    peak_bytes = std::max(peak_bytes.value_or(0), bytes);
-}
-
-void RunLog::skip() {
-  view.skip();
-  series.skip();
-}
-
 RunReader::RunReader(fs::path folder, bool keep_series)
     : folder_(std::move(folder)),
       events_(RunFolder{folder_}.stream_file(0)),
@@ -94,8 +79,8 @@ bool RunReader::update() {
     // Once it was seen to grow, its age is known without a look at clocks of two machines.
     if (grew && has_read_) grown_us_ = steady_us();
     has_read_ = has_read_ || !grew;
-    log_.view.judge(grown_us_ > 0 ? static_cast<double>(steady_us() - grown_us_) * 1e-6 : silence_s(stream),
-                    folder_);
+    log_.judge(grown_us_ > 0 ? static_cast<double>(steady_us() - grown_us_) * 1e-6 : silence_s(stream),
+               folder_);
   }
   return grew;
 }
@@ -122,14 +107,14 @@ RunLog read_ends(const fs::path& folder, int rank, std::optional<std::uint64_t> 
     take_lines(std::string_view(tail).substr(first == std::string::npos ? tail.size() : first + 1), parser,
                out);
   }
-  out.view.judge(silence_s(path), folder);
+  out.judge(silence_s(path), folder);
   return out;
 }
 
 RunView glance(const fs::path& folder) {
   std::error_code code;
   if (!fs::exists(RunFolder{folder}.stream_file(0), code)) return {};
-  return read_ends(folder).view.view();
+  return read_ends(folder).view();
 }
 
 }  // namespace isobar

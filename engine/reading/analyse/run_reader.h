@@ -1,9 +1,11 @@
 #pragma once
 // The log of a run: what the stream of a rank holds, read once, whole while it grows or from its two ends.
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "analyse/event.h"
 #include "analyse/run_series.h"
@@ -11,26 +13,56 @@
 
 namespace isobar {
 
-/// Facts of the run, and where they are wanted its steps and evaluations as columns. Takes events in order.
-/// Unknown kinds and keys are ignored; an unknown schema is an Error (exit code 2) that names `where`.
-struct RunLog {
-  RunLog(std::string where, bool keeps_columns) : view(std::move(where)), keeps_series(keeps_columns) {}
-
-  RunViewBuilder view;
-  RunSeries series;
-  bool keeps_series;
-  std::optional<double> peak_bytes;  ///< with columns: the largest of the newest attempt
+/// Facts of the run, and where they are wanted its steps and evaluations as columns. Takes the events of a
+/// stream in order. Unknown kinds and keys are ignored; an unknown schema is an Error (exit code 2) that
+/// names `where`.
+class RunLog {
+ public:
+  explicit RunLog(std::string where, bool keeps_columns = false)
+      : where_(std::move(where)), keeps_columns_(keeps_columns) {}
 
   void take(const Event& event);
-  void count_unread() { view.count_unread(); }
+  void count_unread() { ++view_.unread_lines; }
   /// Begins again: the stream was replaced.
-  void clear() {
-    view.clear();
-    series = {};
-    peak_bytes.reset();
-  }
-  /// Lines were left out: columns begin behind them.
+  void clear() { *this = RunLog(where_, keeps_columns_); }
+  /// Lines were left out: columns begin behind them, and figures that need all lines stay unknown until the
+  /// `summary` line.
   void skip();
+
+  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
+  /// Below zero, clocks differ: that is marked. A replay goes on as long as its `folder` has an owner: the
+  /// process that its stream tells of is that of the run it plays.
+  void judge(double silence_s, const std::filesystem::path& folder = {});
+
+  const RunView& view() const { return view_; }
+  RunSeries& series() { return series_; }
+  const RunSeries& series() const { return series_; }
+  /// With columns: the largest that the newest attempt told; nothing where it told none.
+  std::optional<double> peak_bytes() const { return peak_bytes_; }
+
+ private:
+  void take_run(const Event& event);
+  void take_note(const Event& event);
+  void take_graph(const Event& event);
+  void take_memory(const Event& event);
+  void take_step(const Event& event);
+  void take_eval(const Event& event);
+  void take_summary(const Event& event);
+  void take_columns(const Event& event);
+  void forget_speed();
+
+  std::string where_;
+  bool keeps_columns_;
+  RunView view_;
+  RunSeries series_;
+  std::optional<double> peak_bytes_;
+  bool partial_ = false;
+  bool ended_ = false;
+  double earlier_wall_s_ = 0;  ///< of the attempts before it
+  std::int64_t steady_steps_ = 0;
+  std::int64_t steady_samples_ = 0;
+  double steady_us_ = 0;
+  std::array<std::optional<double>, kStageNames.size()> steady_stages_us_;  ///< none = never entered
 };
 
 /// Reads rank 0's stream; `update` takes in what was added.
@@ -46,8 +78,8 @@ class RunReader {
     while (update()) {
     }
   }
-  const RunView& view() const { return log_.view.view(); }
-  RunSeries& series() { return log_.series; }
+  const RunView& view() const { return log_.view(); }
+  RunSeries& series() { return log_.series(); }
   const std::filesystem::path& folder() const { return folder_; }
   /// How often the stream was replaced by another while it was read.
   int restarts() const { return events_.restarts(); }

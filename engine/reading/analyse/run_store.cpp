@@ -278,15 +278,10 @@ void RunStore::read_open(Run& run) {
   if (!any && complete == run.detail.complete) return;
   run.detail.complete = complete;
   run.detail.field_steps = field_steps_of(run.entry.folder);
-  auto detail = std::make_shared<RunDetail>();
+  auto detail = std::make_shared<RunDetail>(run.detail);
   detail->series = run.entry.foreign ? run.foreign_series.snapshot()
                    : run.reader      ? run.reader->series().snapshot()
                                      : RunSeries{};
-  detail->config = run.detail.config;
-  detail->ranks = run.detail.ranks;
-  detail->spans = run.detail.spans;
-  detail->field_steps = run.detail.field_steps;
-  detail->complete = complete;
   run.entry.detail = std::move(detail);
   publish(run);
 }

@@ -16,10 +16,6 @@ namespace {
 constexpr double kStragglerShare = 0.10;
 constexpr double kWorthNoticing = 0.05;  // of a step
 
-double mean_us(const RunCase& run, std::string_view field) {
-  return std::max(0.0, means(run.repeats, field).median());
-}
-
 bool reads_ahead(const ConfigText& config) {
   const std::string kind = value_in(config, "loader.kind");
   return !kind.empty() && kind != "inline" && value_in(config, "data.workers") != "0";
@@ -49,8 +45,7 @@ Roofline roofline_of(const RunCase& run, const RunFacts& facts) {
     out.arithmetic_us = out.flops / summary.peak_flops_per_s * 1e6;
   out.moved_bytes = static_cast<double>(std::max<std::int64_t>(0, summary.watched.moved_bytes));
   if (facts.memory_bytes_per_s > 0) out.memory_us = out.moved_bytes / facts.memory_bytes_per_s * 1e6;
-  for (const char* const stage : {"forward_us", "backward_us", "optimize_us", "replay_us"})
-    out.computing_us += mean_us(run, stage);
+  out.computing_us = computing_us(run.repeats);
   return out;
 }
 
@@ -61,21 +56,21 @@ struct Candidate {
 };
 
 void judge_anatomy(const RunCase& run, RunVerdict& out) {
-  const double step_us = mean_us(run, "step_us");
+  const double step_us = mean_us(run.repeats, "step_us");
   const std::optional<RanksView>& ranks = run.repeats.front().ranks;
   if (ranks && ranks->straggler && ranks->straggler->of_step >= kStragglerShare) {
     out.verdict = {Bound::straggler, straggler_sentence(*ranks), {}, ranks->straggler->rank};
     out.share = ranks->straggler->of_step;
     return;
   }
-  const double load_us = mean_us(run, "load_us"), copy_us = mean_us(run, "copy_us");
+  const double load_us = mean_us(run.repeats, "load_us"), copy_us = mean_us(run.repeats, "copy_us");
   const double comm_us =
-      ranks && ranks->comm.exposed_us >= 0 ? ranks->comm.exposed_us : mean_us(run, "comm_us");
+      ranks && ranks->comm.exposed_us >= 0 ? ranks->comm.exposed_us : mean_us(run.repeats, "comm_us");
   // Who waits for a processor computes nothing either, and hands nothing over.
   const RunSummary& summary = run.view().summary;
   const double waited_us = summary.is_crowded() ? summary.processor_wait * step_us : 0;
   const double host_us = out.parts[Part::host] * step_us - waited_us;
-  const double computing_us = out.parts.computing() * step_us;
+  const double computes_us = out.parts.computing() * step_us;
   const std::vector<RanksView> views = ranks ? std::vector{*ranks} : std::vector<RanksView>{};
   const Candidate candidates[] = {
       {Bound::data, load_us, "the loop waits " + of_step(load_us, step_us) + " for its batch"},
@@ -87,8 +82,8 @@ void judge_anatomy(const RunCase& run, RunVerdict& out) {
        "communication that nothing hides takes " + of_step(comm_us, step_us) + latency_or_bandwidth(views)},
       {Bound::launch, host_us,
        "nobody computes in " + of_step(host_us, step_us) + ": work is being handed over"},
-      {Bound::compute, computing_us,
-       "computing takes " + of_step(computing_us, step_us) + ": " + out.parts.text(3)}};
+      {Bound::compute, computes_us,
+       "computing takes " + of_step(computes_us, step_us) + ": " + out.parts.text(3)}};
   const Candidate& most = *std::max_element(std::begin(candidates), std::end(candidates),
                                             [](auto& a, auto& b) { return a.us < b.us; });
   out.verdict = {most.bound, most.sentence, {}, -1};
@@ -202,7 +197,7 @@ std::string next_of(const RunCase& run, const RunVerdict& out, const RunFacts& f
 std::string why_unknown(const RunCase& run) {
   const std::string what = run.view().source.empty() ? "run" : "log";
   if (run.repeats.front().steps == 0) return "no step behind the warm-up was recorded";
-  const double step_us = mean_us(run, "step_us");
+  const double step_us = mean_us(run.repeats, "step_us");
   if (!(step_us > 0)) return "the " + what + " has no times of its steps";
   return fmt::format(
       "the {} has no times of the stages of a step (load, forward, backward, ...), so where "

@@ -1,14 +1,11 @@
 #pragma once
-// What a run says of itself in a dozen facts, built from its events.
-#include <array>
+// What a run says of itself in a dozen facts.
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "analyse/event.h"
 #include "record/left_out.h"
 #include "record/run_summary.h"
 
@@ -107,52 +104,5 @@ std::string provenance_text(const RunView& view);
 /// What sets it apart from a plain run, a few words each: a mistake on purpose, a slow disk, made-up data,
 /// that it only measures.
 std::vector<std::string> marks_of(const RunView& view);
-
-/// Takes the events of a stream in order. Unknown kinds and keys are ignored; an unknown schema is an Error
-/// (exit code 2) that names `where`.
-class RunViewBuilder {
- public:
-  explicit RunViewBuilder(std::string where) : where_(std::move(where)) {}
-
-  void take(const Event& event);
-  void count_unread() { ++view_.unread_lines; }
-  /// Begins again: the stream was replaced.
-  void clear();
-  /// Says that events were left out: figures that need all of them stay unknown until the `summary` line.
-  void skip();
-
-  /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
-  /// Below zero, clocks differ: that is marked. A replay goes on as long as its `folder` has an owner: the
-  /// process that its stream tells of is that of the run it plays.
-  void judge(double silence_s, const std::filesystem::path& folder = {});
-
-  RunView& view() { return view_; }
-  const RunView& view() const { return view_; }
-  bool has_ended() const { return ended_; }
-
- private:
-  void take_run(const Event& event);
-  void take_step(const Event& event);
-  void take_note(const Event& event);
-  void take_graph(const Event& event);
-  void take_memory(const Event& event);
-  void take_eval(const Event& event);
-  void take_summary(const Event& event);
-  void forget_speed();
-
-  std::string where_;
-  RunView view_;
-  bool partial_ = false;
-  bool ended_ = false;
-  double earlier_wall_s_ = 0;  ///< of the attempts before it
-  std::int64_t steady_steps_ = 0;
-  std::int64_t steady_samples_ = 0;
-  double steady_us_ = 0;
-  std::array<std::optional<double>, kStageNames.size()> steady_stages_us_;  ///< none = never entered
-};
-
-/// Whether process `pid` of this machine is alive and is called `program`. A number can be given to another
-/// process later, and a killed one whose parent has not looked yet is dead all the same.
-bool is_alive(std::int64_t pid, const std::string& program);
 
 }  // namespace isobar

@@ -19,6 +19,14 @@ std::string place_text(const ScalingFigures& point) {
   return fmt::format("{}, {}", line_name(point.line), counted(point.ranks, "rank"));
 }
 
+/// Each value of a member once, ascending.
+template <typename Value>
+std::vector<Value> all_of(const std::vector<ScalingFigures>& points, Value ScalingFigures::*member) {
+  std::set<Value> found;
+  for (const ScalingFigures& point : points) found.insert(point.*member);
+  return {found.begin(), found.end()};
+}
+
 /// Values above `least`, which is what an unknown one is.
 Spread spread_of(const std::vector<ScalingRun>& runs, double ScalingRun::*figure, double least) {
   std::vector<double> values;
@@ -157,15 +165,8 @@ void add_missing(Scaling& out) {
 const char* law_name(ScalingLaw law) { return law == ScalingLaw::weak ? "weak" : "strong"; }
 
 const char* line_name(ScalingLine line) {
-  switch (line) {
-    case ScalingLine::real:
-      return "real";
-    case ScalingLine::synthetic:
-      return "synthetic";
-    case ScalingLine::no_comm:
-      break;
-  }
-  return "no-comm";
+  static constexpr std::array<const char*, kScalingLines.size()> kNames = {"real", "synthetic", "no-comm"};
+  return kNames[static_cast<std::size_t>(line)];
 }
 
 ScalingRun scaling_run(const SteadyFigures& figures) {
@@ -195,17 +196,9 @@ const ScalingFigures* Scaling::find(ScalingLine line, std::int64_t count) const 
   return nullptr;
 }
 
-std::vector<std::int64_t> Scaling::ranks() const {
-  std::set<std::int64_t> found;
-  for (const ScalingFigures& point : points) found.insert(point.ranks);
-  return {found.begin(), found.end()};
-}
+std::vector<std::int64_t> Scaling::ranks() const { return all_of(points, &ScalingFigures::ranks); }
 
-std::vector<ScalingLine> Scaling::lines() const {
-  std::set<ScalingLine> found;
-  for (const ScalingFigures& point : points) found.insert(point.line);
-  return {found.begin(), found.end()};
-}
+std::vector<ScalingLine> Scaling::lines() const { return all_of(points, &ScalingFigures::line); }
 
 std::optional<double> Scaling::ideal_rate(std::int64_t count) const {
   for (const ScalingLine line : lines()) {

@@ -97,6 +97,17 @@ Spread means(const Repeats& repeats, std::string_view field) {
   return over(repeats, [&](const SteadyFigures& one) { return one.mean(field); });
 }
 
+double mean_us(const Repeats& repeats, std::string_view field) {
+  return std::max(0.0, means(repeats, field).median());
+}
+
+double computing_us(const Repeats& repeats, bool of_host) {
+  double out = 0;
+  for (const std::string stage : {"forward", "backward", "optimize", "replay"})
+    out += mean_us(repeats, stage + (of_host ? "_host_us" : "_us"));
+  return out;
+}
+
 double recorded_apart(const RunView& run) {
   const bool is_gpu = !run.device.empty() && !run.device.starts_with("cpu");
   return is_gpu ? kGpuApart : kProcessorsApart;

@@ -53,6 +53,10 @@ Spread over(const Repeats& repeats, const std::function<double(const SteadyFigur
 Spread rates(const Repeats& repeats);
 /// The mean of a field.
 Spread means(const Repeats& repeats, std::string_view field);
+/// The median of that mean; 0 where none has the field.
+double mean_us(const Repeats& repeats, std::string_view field);
+/// Of forward, backward, optimise and replay together, by the device's clock or by the host's.
+double computing_us(const Repeats& repeats, bool of_host = false);
 
 /// The largest rate over the smallest among repeats of one setting: the largest ratio of all that are
 /// recorded in this tree. tests/reading/analyse/test_spread.cpp reads the records again.

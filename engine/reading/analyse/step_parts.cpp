@@ -13,35 +13,27 @@
 namespace isobar {
 namespace {
 
-double mean_of(const Repeats& repeats, std::string_view field) { return means(repeats, field).median(); }
-
 Part part_of_class(std::string_view name) {
   return name == "attention" ? Part::attention : name == "gemm" ? Part::gemm : Part::memory;
 }
 
 /// Whether the device waited for launches: the host was as long at computing as the device, by the two clocks
 /// of a CUDA device. On a CPU they are one.
-bool is_launch_bound(const Repeats& repeats, double computing_us) {
+bool is_launch_bound(const Repeats& repeats) {
   constexpr double kAsLong = 0.95;
-  if (repeats.empty() || repeats.front().view.device.rfind("cuda", 0) != 0) return false;
-  double host_us = 0;
-  for (const char* const stage :
-       {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"})
-    host_us += mean_of(repeats, stage);
-  return host_us >= kAsLong * computing_us;
+  return !repeats.empty() && repeats.front().view.device.starts_with("cuda") &&
+         computing_us(repeats, /*of_host=*/true) >= kAsLong * computing_us(repeats);
 }
 
 }  // namespace
 
 TimeParts step_parts(const Repeats& repeats) {
   TimeParts out;
-  const double step_us = mean_of(repeats, "step_us");
+  const double step_us = mean_us(repeats, "step_us");
   if (!(step_us > 0)) return out;
-  out[Part::data] = mean_of(repeats, "load_us");
-  out[Part::link] = mean_of(repeats, "copy_us") + mean_of(repeats, "comm_us");
-  double computing_us = 0;
-  for (const char* const stage : {"forward_us", "backward_us", "optimize_us", "replay_us"})
-    computing_us += mean_of(repeats, stage);
+  out[Part::data] = mean_us(repeats, "load_us");
+  out[Part::link] = mean_us(repeats, "copy_us") + mean_us(repeats, "comm_us");
+  const double all_us = computing_us(repeats);
   const auto class_us = [&](const char* name) {
     return over(repeats,
                 [&](const SteadyFigures& one) {
@@ -52,18 +44,18 @@ TimeParts step_parts(const Repeats& repeats) {
   };
   double watched_us = 0;
   for (const char* const name : kOperatorClassNames) watched_us += class_us(name);
-  if (is_launch_bound(repeats, computing_us)) {  // times of operators then hold the gaps before them
-    out[Part::host] = computing_us;
+  if (is_launch_bound(repeats)) {  // times of operators then hold the gaps before them
+    out[Part::host] = all_us;
   } else if (watched_us > 0) {
-    const double scale = std::min(1.0, computing_us / watched_us);
+    const double scale = std::min(1.0, all_us / watched_us);
     for (const char* const name : kOperatorClassNames) out[part_of_class(name)] += class_us(name) * scale;
-    out[Part::host] = std::max(0.0, computing_us - watched_us);
+    out[Part::host] = std::max(0.0, all_us - watched_us);
   } else {
-    out[Part::computing] = computing_us;
+    out[Part::computing] = all_us;
   }
   const double known_us = std::accumulate(out.shares.begin(), out.shares.end(), 0.0);
   const bool measures_io = repeats.front().view.summary.measure == "io";
-  if (computing_us > 0 || measures_io) out[Part::host] += std::max(0.0, step_us - known_us);
+  if (all_us > 0 || measures_io) out[Part::host] += std::max(0.0, step_us - known_us);
   for (double& share : out.shares) share /= std::max(step_us, known_us);
   return out;
 }

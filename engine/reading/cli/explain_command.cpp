@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "analyse/glossary.h"
-#include "analyse/wrapped.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "config/option_parser.h"

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "analyse/entity.h"
-#include "analyse/wrapped.h"
 #include "core/text.h"
 
 namespace isobar {

@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/wrapped.h"
 #include "cli/question_runs.h"
 #include "cli/question_text.h"
 #include "core/text.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "analyse/wrapped.h"
 #include "cli/runs_table.h"
 #include "core/text.h"
 

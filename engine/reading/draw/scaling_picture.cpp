@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/wrapped.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "draw/plot.h"
 #include "draw/svg_canvas.h"
 

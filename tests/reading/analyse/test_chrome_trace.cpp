@@ -21,8 +21,9 @@ Json trace_of(const MadeSpans& spans, const std::vector<JsonLine>& events = {}) 
     const std::string text = line.text();
     series.take(*parser.parse(text));
   }
-  write_chrome_trace(folder / "trace.json", read_spans(folder.path()), series,
-                     {.rank = 2, .name = "rank \"2\""});
+  ChromeTrace out(folder / "trace.json");
+  out.add(read_spans(folder.path()), &series, {.rank = 2, .name = "rank \"2\""});
+  out.finish();
   return Json::parse(read_text_file(folder / "trace.json", 1'000'000'000));
 }
 
@@ -147,9 +148,7 @@ TEST_CASE("many spans make a whole file") {
 
 TEST_CASE("a trace that cannot be written says why, and leaves nothing") {
   const TempFolder folder;
-  MadeSpans().span(0, "loop", "load", 0, 1).write(folder);
-  const SpanTable table = read_spans(folder.path());
-  CHECK_THROWS_AS(write_chrome_trace(folder / "no/such/folder/t.json", table, RunSeries{}, {}), Error);
+  CHECK_THROWS_AS(ChromeTrace(folder / "no/such/folder/t.json"), Error);
   CHECK_FALSE(std::filesystem::exists(folder / "no"));
 }
 

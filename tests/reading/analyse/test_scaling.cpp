@@ -1,7 +1,7 @@
 // Scaling from the streams of runs: efficiency by both laws, gaps, repeats, cost, time to a loss.
 
 #include "analyse/scaling.h"
-#include "analyse/wrapped.h"
+#include "core/text.h"
 #include "support/catch.h"
 #include "support/count_of.h"
 #include "support/made_ranks.h"
