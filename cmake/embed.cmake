@@ -5,7 +5,7 @@ set(rooms
   style page.css text/css
   script page.js text/javascript
   frame_script frame.js text/javascript)
-set(code "// Made by cmake/embed.cmake.\n#include \"tab/page_files.h\"\n\nnamespace isobar {\n\nPageFile page_file(Room room) {\n  switch (room) {\n")
+set(code "// Made by cmake/embed.cmake.\n#include \"tab/door.h\"\n\nnamespace isobar {\n\nPageFile page_file(Room room) {\n  switch (room) {\n")
 while(rooms)
   list(POP_FRONT rooms room name type)
   file(READ ${PAGE}/${name} text)

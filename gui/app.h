@@ -11,8 +11,8 @@
 
 #include "state/course_desk.h"
 #include "state/feed.h"
-#include "state/kept_rates.h"
 #include "state/launcher.h"
+#include "state/playground.h"
 #include "state/state.h"
 #include "state/summary.h"
 #include "widgets/ui.h"

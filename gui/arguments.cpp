@@ -9,6 +9,7 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
@@ -104,6 +105,17 @@ void Arguments::choose(AppState& state) const {
   const std::string lesson = glance(replay_.empty() ? state.run : replay_).lesson;
   const std::vector<std::string> known = lesson_names(project_home());
   if (std::find(known.begin(), known.end(), lesson) != known.end()) state.lesson = lesson;
+}
+
+void write_items(const Ui& ui, std::int64_t shown, const std::filesystem::path& file) {
+  Json out;
+  out[""] = shown;
+  for (const UiItem& item : ui.items()) {
+    Json& places = out[item.name] = Json::array();
+    for (const float at : {item.box.x0, item.box.y0, item.box.x1, item.box.y1}) places.push_back(at);
+    places.push_back(item.words);
+  }
+  write_file_whole(file, out.text());
 }
 
 }  // namespace isobar

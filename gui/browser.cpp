@@ -7,16 +7,14 @@
 #include <csignal>
 #include <cstdio>
 
+#include "arguments.h"
 #include "browser_address.h"
 #include "browser_words.h"
 #include "core/clock.h"
 #include "core/standard_output.h"
-#include "items_file.h"
 #include "tab/input.h"
-#include "tab/keys.h"
 #include "tab/server.h"
 #include "tab/tabs.h"
-#include "tab/textures.h"
 
 namespace isobar {
 namespace {

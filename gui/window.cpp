@@ -11,10 +11,10 @@
 #include <cfloat>
 #include <deque>
 
+#include "arguments.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "items_file.h"
 #include "record/png.h"
 
 namespace isobar {
@@ -42,45 +42,25 @@ void wake() {
   glfwPostEmptyEvent();
 }
 
-class GlTextures : public TextureMaker {
+class GlTextures : public KeptTextures {
  public:
-  ~GlTextures() override {
-    for (const Entry& entry : kept_) glDeleteTextures(1, &entry.id);
-  }
-  ImTextureID texture(const std::shared_ptr<const Picture>& picture) override {
-    for (const Entry& entry : kept_) {
-      if (entry.picture == picture) return as_id(entry.id);
-    }
-    if (kept_.size() >= 16) {
-      glDeleteTextures(1, &kept_.front().id);
-      kept_.pop_front();
-    }
-    Entry entry{picture, 0};
-    glGenTextures(1, &entry.id);
-    glBindTexture(GL_TEXTURE_2D, entry.id);
-    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
-    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
-    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, picture->width, picture->height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
-                 picture->rgba.data());
-    kept_.push_back(entry);
-    return as_id(entry.id);
-  }
-  const Picture* picture_of(ImTextureID id) const override {
-    for (const Entry& entry : kept_) {
-      if (as_id(entry.id) == id) return entry.picture.get();
-    }
-    return nullptr;
-  }
+  ~GlTextures() override { drop_all(); }
 
  private:
-  struct Entry {
-    std::shared_ptr<const Picture> picture;
-    GLuint id;
-  };
-  static ImTextureID as_id(GLuint id) {
+  ImTextureID make(const Picture& picture) override {
+    GLuint id = 0;
+    glGenTextures(1, &id);
+    glBindTexture(GL_TEXTURE_2D, id);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MIN_FILTER, GL_LINEAR);
+    glTexParameteri(GL_TEXTURE_2D, GL_TEXTURE_MAG_FILTER, GL_NEAREST);
+    glTexImage2D(GL_TEXTURE_2D, 0, GL_RGBA, picture.width, picture.height, 0, GL_RGBA, GL_UNSIGNED_BYTE,
+                 picture.rgba.data());
     return reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(id));
   }
-  std::deque<Entry> kept_;
+  void drop(ImTextureID id) override {
+    const auto name = static_cast<GLuint>(reinterpret_cast<std::uintptr_t>(id));
+    glDeleteTextures(1, &name);
+  }
 };
 
 /// GLFW and ImGui, alive as long as this is.

@@ -8,7 +8,7 @@
 #include "draw/axis.h"
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
-#include "text/spans.h"
+#include "text/markdown.h"
 #include "widgets/marks.h"
 #include "widgets/paragraph.h"
 

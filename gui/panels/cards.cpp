@@ -7,7 +7,7 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
-#include "widgets/card_box.h"
+#include "widgets/places.h"
 
 namespace isobar {
 namespace {

@@ -6,7 +6,7 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "panels/views.h"
-#include "widgets/code_text.h"
+#include "widgets/paragraph.h"
 
 namespace isobar {
 namespace {

@@ -5,8 +5,8 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "panels/lesson_parts.h"
-#include "widgets/card_box.h"
 #include "widgets/marks.h"
+#include "widgets/places.h"
 
 namespace isobar {
 namespace {
@@ -45,9 +45,9 @@ void draw_checks(Ui& ui, const OwnExercise& own) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGuiCanvas canvas = ui.canvas();
     paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)},
-                held     ? Check::held
-                : failed ? Check::failed
-                         : Check::open,
+                held     ? CheckMark::held
+                : failed ? CheckMark::failed
+                         : CheckMark::open,
                 ui.theme().good);
     ui.record((held ? "held " : failed ? "failed " : "open ") + check.name);
     ImGui::Indent(ui.px(26));

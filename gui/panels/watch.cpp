@@ -10,7 +10,7 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "panels/run_parts.h"
-#include "widgets/cells.h"
+#include "widgets/places.h"
 #include "widgets/stack.h"
 
 namespace isobar {

@@ -119,19 +119,16 @@ bool Feed::read_fields(const FeedWishes& wishes) {
 }
 
 bool Feed::follow(const fs::path& file, Followed& last, Lines& lines) {
-  std::error_code code;
-  Followed now{.file = file};
-  now.size = file.empty() ? 0 : fs::file_size(file, code);
-  if (!code && !file.empty()) now.time = fs::last_write_time(file, code);
-  if (code) now = {.file = file};  // no such file
-  if (now.file == last.file && now.size == last.size && now.time == last.time) return false;
+  const Followed now{file, file.empty() ? Stamp{} : stamp_of(file)};
+  if (now == last) return false;
   last = now;
   auto read = std::make_shared<std::vector<std::string>>();
   try {
-    if (!file.empty() && !code) {
+    if (now.stamp.size > 0) {
       const FileDescriptor opened = open_for_reading(file);
-      const std::uintmax_t from = now.size > kMostConsoleBytes ? now.size - kMostConsoleBytes : 0;
-      std::string bytes(now.size - from, '\0');
+      const auto size = static_cast<std::uint64_t>(now.stamp.size);
+      const std::uint64_t from = size > kMostConsoleBytes ? size - kMostConsoleBytes : 0;
+      std::string bytes(size - from, '\0');
       pread_exactly(opened, file, from, std::as_writable_bytes(std::span(bytes)));
       *read = lines_of(bytes, from > 0);
     }

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "analyse/run_files.h"
 #include "analyse/run_store.h"
 
 namespace isobar {
@@ -60,8 +61,8 @@ class Feed {
   /// A file whose last lines are shown.
   struct Followed {
     std::filesystem::path file;
-    std::uintmax_t size = 0;
-    std::filesystem::file_time_type time{};
+    Stamp stamp;
+    bool operator==(const Followed&) const = default;
   };
   using Lines = std::shared_ptr<const std::vector<std::string>>;
   bool follow(const std::filesystem::path& file, Followed& last, Lines& lines);

@@ -1,8 +1,17 @@
 #pragma once
-// A step that is predicted from settings that can be turned: what the playground shows.
+// What this machine makes of settings: its rates as they are kept, a step that is predicted from them, and
+// the presets of a lesson with whether they fit.
+#include <cstdint>
+#include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "analyse/run_files.h"
+#include "analyse/run_store.h"
+#include "config/lesson.h"
+#include "core/memory.h"
+#include "formula/machine_rates.h"
 #include "formula/memory_plan.h"
 #include "formula/stage_prediction.h"
 #include "state/project.h"
@@ -49,5 +58,43 @@ std::vector<std::pair<double, double>> play_all(const Project& project, const Le
                                                 const std::string& preset,
                                                 const std::vector<std::string>& sets,
                                                 const MachineRates& rates, const Knob& knob);
+
+struct PresetFact {
+  std::string name;
+  std::int64_t parameters = 0;
+  std::int64_t rows = 0, columns = 0;  ///< of the grid
+  std::uint64_t bytes = 0;             ///< that all ranks take at their peak, by formula
+  double predicted_us = 0;             ///< a step on this machine; 0 = not known
+  bool fits = false;
+  std::string why_not;  ///< of one that does not fit, or that this lesson refuses
+};
+
+/// The presets of the project as this lesson trains them, those that fit first, each group by size. Without a
+/// GPU one fits when its memory does and its name says that it is meant for a processor ("cpu_tiny"); with
+/// one all do, since what memory it has is known only to who loads CUDA.
+std::vector<PresetFact> preset_facts(const Project& project, const LessonInfo& lesson,
+                                     const MemoryState& memory);
+
+/// Microseconds a step of the newest run of this lesson and preset that was measured here, without anything
+/// that sets it apart, beside no other programs if there is one; 0 = there is none.
+double measured_step_us(const StoreSnapshot& runs, const std::string& lesson, const std::string& preset);
+
+class KeptRates {
+ public:
+  explicit KeptRates(std::filesystem::path file) : file_(std::move(file)) {}
+
+  /// True when what is kept changed.
+  bool look();
+  /// Null where none are kept, or those of another machine.
+  const std::shared_ptr<const MachineRates>& rates() const { return rates_; }
+  /// Why the file cannot be used; "" = it can, or is not there.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::filesystem::path file_;
+  Stamp stamp_;
+  std::shared_ptr<const MachineRates> rates_;
+  std::string problem_;
+};
 
 }  // namespace isobar

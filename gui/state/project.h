@@ -7,7 +7,7 @@
 
 #include "analyse/recorded_runs.h"
 #include "config/lesson.h"
-#include "text/code_page.h"
+#include "text/cpp_colours.h"
 #include "text/lesson_page.h"
 
 namespace isobar {

@@ -49,4 +49,13 @@ std::string entry_of(const Door& door);
 /// Headers that every answer bears; `host` was accepted by `judge`.
 std::string content_policy(std::string_view host);
 
+/// A part of the page, as it lies in the program (cmake/embed.cmake makes page_files.cpp from gui/tab/page).
+struct PageFile {
+  std::string_view text;
+  std::string_view type;  ///< Content-Type
+};
+
+/// Of the page and its parts; `alive` and others are empty text.
+PageFile page_file(Room room);
+
 }  // namespace isobar

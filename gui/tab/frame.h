@@ -1,10 +1,12 @@
 #pragma once
-// A frame taken out of ImGui: what is drawn, in pieces that are compared with those of an earlier frame.
+// A frame taken out of ImGui, in pieces that are compared with those of an earlier frame; and as bytes: what
+// changed since another that the tab still has. docs/tab_protocol.md names every byte.
 #include <imgui.h>
 
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace isobar {
@@ -36,5 +38,13 @@ struct TabFrame {
 /// What ImGui::Render left. `atlas` is the font atlas's texture, `number_of` that of any other; a command
 /// whose texture has none is left out, as are ImGui's callbacks, of which we use none.
 TabFrame take_frame(const ImDrawData& drawn, ImTextureID atlas, std::uint32_t (*number_of)(ImTextureID));
+
+constexpr int kTexels = 16;  ///< of a texel
+
+/// `base` null: all of it. Empty where nothing at all changed, so that nothing is sent.
+std::string encode_frame(const TabFrame& frame, const TabFrame* base);
+
+/// Raw deflate, as a browser's DecompressionStream("deflate-raw") takes it apart. Level 1 is the quickest.
+std::string deflated(std::string_view bytes, int level);
 
 }  // namespace isobar

@@ -1,6 +1,6 @@
 #pragma once
 // What a tab's mouse and keys did, handed to ImGui frame by frame: what happened between two frames is not
-// lost.
+// lost. Keys are numbered as GLFW does.
 #include <deque>
 #include <optional>
 #include <vector>
@@ -36,5 +36,15 @@ class TabInput {
   std::vector<int> released_keys_;
   std::string pasted_;
 };
+
+/// Once for a context: which of ImGui's keys each number is.
+void map_keys();
+void place_mouse(float x, float y);
+void press_button(int button, bool down);
+void turn_wheel(float across, float down);
+void hold_modifiers(bool control, bool shift, bool alt);
+/// A key that the table does not have counts by its number alone, as our own hotkeys ask.
+void press_key(int code, bool down);
+void release_keys();
 
 }  // namespace isobar

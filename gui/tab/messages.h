@@ -1,6 +1,6 @@
 #pragma once
 // What a tab says, read strictly: a message that is not exactly as docs/tab_protocol.md has it is refused
-// whole.
+// whole; and what happens to its connection.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -58,6 +58,16 @@ enum class TabHears : std::uint8_t {
   visit,
   over,
   proof
+};
+
+/// Called within TabServer::serve.
+class TabEvents {
+ public:
+  virtual ~TabEvents() = default;
+  virtual void came(TabId tab) = 0;
+  virtual void left(TabId tab) = 0;
+  /// False = it is no message of ours; the connection is closed.
+  virtual bool said(TabId tab, std::string_view bytes) = 0;
 };
 
 }  // namespace isobar

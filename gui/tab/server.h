@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "tab/door.h"
-#include "tab/tab_events.h"
+#include "tab/messages.h"
 
 namespace isobar {
 

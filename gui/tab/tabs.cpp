@@ -5,7 +5,7 @@
 
 #include "core/clock.h"
 #include "tab/bytes.h"
-#include "tab/encode.h"
+#include "tab/frame.h"
 
 namespace isobar {
 namespace {
@@ -18,6 +18,14 @@ constexpr std::int64_t kAgain_us = 5'000'000;  // what a tab cannot draw twice, 
 bool takes_over(const TabMessage& message) {
   return message.says == TabSays::wheel || message.says == TabSays::text || message.says == TabSays::paste ||
          ((message.says == TabSays::button || message.says == TabSays::key) && message.down);
+}
+
+std::string_view bytes_of(const void* data, std::size_t size) {
+  return {static_cast<const char*>(data), size};
+}
+
+ImTextureID as_id(std::uint32_t number) {
+  return reinterpret_cast<ImTextureID>(static_cast<std::uintptr_t>(number));
 }
 
 }  // namespace
@@ -147,6 +155,26 @@ Tabs::Message words_message(TabHears kind, std::string_view words) {
   std::string out(1, static_cast<char>(kind));
   put_words(out, words);
   return std::make_shared<const std::string>(std::move(out));
+}
+
+ImTextureID TabTextures::make(const Picture& picture) {
+  ++last_;
+  messages_[last_] = texture_message(last_, picture.width, picture.height, /*letters=*/false,
+                                     bytes_of(picture.rgba.data(), picture.rgba.size()));
+  return as_id(last_);
+}
+
+void TabTextures::drop(ImTextureID id) {
+  messages_.erase(static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(id)));
+}
+
+void TabTextures::set_atlas(ImFontAtlas& atlas) {
+  unsigned char* pixels = nullptr;
+  int width = 0, height = 0;
+  atlas.GetTexDataAsAlpha8(&pixels, &width, &height);
+  atlas.SetTexID(as_id(0));
+  const auto size = static_cast<std::size_t>(width) * static_cast<std::size_t>(height);
+  messages_[0] = texture_message(0, width, height, /*letters=*/true, bytes_of(pixels, size));
 }
 
 }  // namespace isobar

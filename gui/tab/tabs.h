@@ -1,6 +1,6 @@
 #pragma once
-// Which tabs see the window, which of them leads, and what each is due: without sockets, so that tests need
-// none.
+// Which tabs see the window, which of them leads, what each is due, and the pictures that they hold: without
+// sockets, so that tests need none.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -13,6 +13,7 @@
 
 #include "tab/frame.h"
 #include "tab/messages.h"
+#include "widgets/imgui_canvas.h"
 
 namespace isobar {
 
@@ -74,5 +75,20 @@ Tabs::Message frame_message(const TabFrame& frame, const TabFrame* base);
 Tabs::Message texture_message(std::uint32_t number, int width, int height, bool letters,
                               std::string_view pixels);
 Tabs::Message words_message(TabHears kind, std::string_view words);
+
+class TabTextures : public KeptTextures {
+ public:
+  /// After the fonts were built: what all letters are drawn from.
+  void set_atlas(ImFontAtlas& atlas);
+  /// What a tab must have to draw: 0 is the atlas.
+  const std::map<std::uint32_t, Tabs::Message>& messages() const { return messages_; }
+
+ private:
+  ImTextureID make(const Picture& picture) override;
+  void drop(ImTextureID id) override;
+
+  std::map<std::uint32_t, Tabs::Message> messages_;
+  std::uint32_t last_ = 0;
+};
 
 }  // namespace isobar

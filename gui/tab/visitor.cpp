@@ -3,8 +3,8 @@
 #include <chrono>
 #include <string>
 
+#include "tab/door.h"
 #include "tab/messages.h"
-#include "tab/page_files.h"
 
 namespace isobar {
 namespace {

@@ -11,7 +11,7 @@
 #include <optional>
 
 #include "tab/door.h"
-#include "tab/tab_events.h"
+#include "tab/messages.h"
 
 namespace isobar {
 

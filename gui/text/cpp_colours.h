@@ -1,8 +1,11 @@
 #pragma once
-// Colours for lines of source code: by a look at the words, without understanding the language.
+// Colours for lines of source code, by a look at the words, without understanding the language; and a whole
+// text with what changed in it.
 #include <cstddef>
 #include <string_view>
 #include <vector>
+
+#include "analyse/line_diff.h"
 
 namespace isobar {
 
@@ -25,5 +28,15 @@ struct ColourState {
 std::vector<ColouredPiece> colour_cpp(std::string_view line, ColourState& state);
 std::vector<ColouredPiece> colour_shell(std::string_view line);
 std::vector<ColouredPiece> colour_toml(std::string_view line);
+
+struct CodePage {
+  std::vector<DiffLine> lines;
+  std::vector<std::vector<ColouredPiece>> colours;  ///< of each line
+  std::size_t longest = 0;                          ///< index of the line with the most bytes
+  std::size_t added = 0, removed = 0;               ///< lines
+};
+
+/// What leads from one text to the other; of a text and itself its lines.
+CodePage code_page(std::string_view old_text, std::string_view new_text, bool is_cpp);
 
 }  // namespace isobar

@@ -1,14 +1,44 @@
 #pragma once
-// A lesson's page, taken apart into what each beat shows.
+// A lesson's page, taken apart into what each beat shows; words of the glossary in it say what they mean.
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "analyse/glossary.h"
 #include "course/course.h"
-#include "text/glossary_marks.h"
 #include "text/markdown.h"
 
 namespace isobar {
+
+/// Terms of the glossary by their first words, ready to be looked for.
+class GlossaryWords {
+ public:
+  explicit GlossaryWords(const Glossary& glossary);
+
+  /// Gives the first place of each term in running text its meaning: not in headings, code, links and
+  /// pictures. A term may stand in the plural.
+  void mark(std::vector<MarkdownBlock>& blocks) const;
+
+ private:
+  struct Name {
+    std::string exact;     ///< as it must stand there, where its capitals count; else ""
+    std::string words;     ///< in small letters, blanks and hyphens alike as ' '
+    std::size_t term = 0;  ///< index in `notes_`
+  };
+
+  struct Place {
+    std::size_t term = 0, begin = 0, end = 0;
+  };
+
+  /// `text` is `written` with plain letters.
+  std::optional<Place> name_at(std::string_view written, std::string_view text, std::size_t at) const;
+  void mark_span(const TextSpan& span, std::vector<bool>& seen, std::vector<TextSpan>& out) const;
+
+  std::map<std::string, std::vector<Name>> names_;  ///< by first word, the longest first
+  std::vector<std::string> notes_;
+};
 
 struct LessonPage {
   /// The sections of each beat, in the order of the page; those that belong to none, and what is folded, are

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "text/spans.h"
+#include "text/markdown_text.h"
 
 namespace isobar {
 

@@ -1,11 +1,29 @@
 #pragma once
-// Drawing into the window.
+// Drawing into the window: fonts, distances and colours in one place, so that every panel looks like the
+// others, and a canvas.
 #include <imgui.h>
 
+#include <array>
+#include <deque>
+#include <string>
+
 #include "draw/canvas.h"
-#include "widgets/look.h"
 
 namespace isobar {
+
+/// The faces in use, at the size of this scale. Built again when the scale changes, never stretched.
+struct Fonts {
+  std::array<ImFont*, 6> faces{};
+  float scale = 1;
+
+  ImFont* of(Face face) const { return faces[static_cast<std::size_t>(face)]; }
+};
+
+/// Fills the font atlas of the current ImGui context.
+Fonts build_fonts(float scale);
+
+/// Sets ImGui's style to the theme at this scale.
+void apply_style(const Theme& theme, float scale);
 
 inline ImVec2 least_of(const Box& box) { return {box.x0, box.y0}; }
 inline ImVec2 most_of(const Box& box) { return {box.x1, box.y1}; }
@@ -20,14 +38,28 @@ class TextureMaker {
   virtual const Picture* picture_of(ImTextureID id) const = 0;
 };
 
-/// Keeps pictures in memory: for tests, and wherever drawing goes without a graphics card.
-class MemoryTextures : public TextureMaker {
+/// Keeps the textures of the pictures that were drawn last.
+class KeptTextures : public TextureMaker {
  public:
   ImTextureID texture(const std::shared_ptr<const Picture>& picture) override;
   const Picture* picture_of(ImTextureID id) const override;
 
+ protected:
+  virtual ImTextureID make(const Picture& picture) = 0;
+  virtual void drop(ImTextureID) {}
+  void drop_all();
+
  private:
-  std::vector<std::shared_ptr<const Picture>> kept_;
+  struct Kept {
+    ImTextureID id;
+    std::shared_ptr<const Picture> picture;
+  };
+  std::deque<Kept> kept_;
+};
+
+/// Keeps pictures in memory: for tests, and wherever drawing goes without a graphics card.
+class MemoryTextures : public KeptTextures {
+  ImTextureID make(const Picture& picture) override { return const_cast<Picture*>(&picture); }
 };
 
 class ImGuiCanvas : public Canvas {

@@ -10,16 +10,16 @@ void paint_tick(Canvas& canvas, PlotPoint middle, Colour colour) {
   canvas.line(tick, colour, 2 * s, Dash::solid);
 }
 
-Box paint_check(Canvas& canvas, const Theme& theme, PlotPoint corner, Check check, Colour held) {
+Box paint_check(Canvas& canvas, const Theme& theme, PlotPoint corner, CheckMark check, Colour held) {
   const float s = canvas.scale();
   const Box box = {corner.x, corner.y, corner.x + 14 * s, corner.y + 14 * s};
   const PlotPoint middle = {corner.x + 7 * s, corner.y + 7 * s};
-  if (check == Check::open) {
+  if (check == CheckMark::open) {
     canvas.frame(box, mixed(theme.panel, theme.dim, 0.6F));
     return box;
   }
-  canvas.fill(box, check == Check::held ? held : theme.bad, 3 * s);
-  if (check == Check::held) {
+  canvas.fill(box, check == CheckMark::held ? held : theme.bad, 3 * s);
+  if (check == CheckMark::held) {
     paint_tick(canvas, middle, theme.panel);
   } else {
     canvas.mark(middle, Mark::cross, 3.5F * s, theme.panel);

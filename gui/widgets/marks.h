@@ -7,10 +7,10 @@ namespace isobar {
 /// Around `middle`, nine pixels wide.
 void paint_tick(Canvas& canvas, PlotPoint middle, Colour colour);
 
-enum class Check { open, held, failed };
+enum class CheckMark { open, held, failed };
 
 /// A box of 14 pixels from `corner` on: filled with a tick or a cross, or only framed.
-Box paint_check(Canvas& canvas, const Theme& theme, PlotPoint corner, Check check, Colour held);
+Box paint_check(Canvas& canvas, const Theme& theme, PlotPoint corner, CheckMark check, Colour held);
 
 enum class Way { up, down, right };
 

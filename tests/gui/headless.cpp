@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "record/json_line.h"
-#include "tab/keys.h"
+#include "tab/input.h"
 
 namespace isobar {
 

@@ -4,7 +4,7 @@
 #include "support/catch.h"
 #include "support/temp_folder.h"
 #include "text/lesson_page.h"
-#include "text/spans.h"
+#include "text/markdown.h"
 
 using namespace isobar;
 namespace fs = std::filesystem;

@@ -4,7 +4,7 @@
 #include "analyse/run_files.h"
 #include "gui/headless.h"
 #include "record/json_line.h"
-#include "state/theatre.h"
+#include "state/scenes.h"
 #include "support/catch.h"
 
 using namespace isobar;

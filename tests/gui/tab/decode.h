@@ -9,7 +9,7 @@
 
 #include "core/error.h"
 #include "tab/bytes.h"
-#include "tab/encode.h"
+#include "tab/frame.h"
 
 namespace isobar {
 

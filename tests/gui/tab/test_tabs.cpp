@@ -4,7 +4,6 @@
 #include "support/catch.h"
 #include "support/set_clock.h"
 #include "tab/tabs.h"
-#include "tab/textures.h"
 
 using namespace isobar;
 

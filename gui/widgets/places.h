@@ -1,5 +1,6 @@
 #pragma once
-// Where the plots of a view stand: in rows, as many beside each other as can be read.
+// Where things stand: plots in rows, as many beside each other as can be read, and cards that are as high as
+// what they hold.
 #include "widgets/ui.h"
 
 namespace isobar {
@@ -24,6 +25,20 @@ class Cells {
   int columns_ = 1;
   int index_ = 0;
   float height_ = 0;
+};
+
+/// From its construction to its end all is drawn onto the card. Its height is that of the frame before.
+class CardBox {
+ public:
+  CardBox(Ui& ui, std::string_view name, Colour ground);
+  ~CardBox();
+  CardBox(const CardBox&) = delete;
+  CardBox& operator=(const CardBox&) = delete;
+
+ private:
+  Ui& ui_;
+  ImGuiID id_;
+  ImGuiStorage* storage_;
 };
 
 }  // namespace isobar

@@ -1,0 +1,300 @@
+#include "panels/lesson_parts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/text.h"
+#include "draw/axis.h"
+#include "draw/colour.h"
+#include "panels/run_form.h"
+#include "widgets/marks.h"
+
+namespace isobar {
+namespace {
+
+/// A disc with a tick where it is done, else a ring with the beat's number.
+void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotPoint middle, bool shown) {
+  const float radius = 10 * canvas.scale();
+  if (state.is_done()) {
+    canvas.circle(middle, radius, theme.good, true);
+    return paint_tick(canvas, middle, theme.panel);
+  }
+  canvas.circle(middle, radius, shown ? theme.accent : mixed(theme.panel, theme.dim, 0.6F), true);
+  canvas.circle(middle, radius - (shown ? 2 : 1.25F) * canvas.scale(), theme.panel, true);
+  canvas.text(middle.x, middle.y - canvas.line_height(Face::small) / 2,
+              std::to_string(static_cast<int>(state.beat) + 1), Face::small, shown ? theme.text : theme.dim,
+              0.5F);
+}
+
+constexpr std::size_t kTail = 8;  // lines of what it says
+
+/// The lesson and the settings of its form behind another command than `run`.
+RunRequest measured(const std::string& command, const FormState& form, const std::vector<std::string>& more) {
+  const RunRequest run = request_of(form);
+  RunRequest out{.lesson = form.lesson, .words = {command, form.lesson}};
+  out.words.insert(out.words.end(), more.begin(), more.end());
+  if (!run.preset.empty()) out.words.insert(out.words.end(), {"--preset", run.preset});
+  for (const std::string& set : run.sets) out.words.insert(out.words.end(), {"--set", set});
+  return out;
+}
+
+/// A key that this lesson brings, with places worth trying; to begin with.
+std::string first_sweep(const LessonCard& card) {
+  if (honours(card.info, "comm.bucket_order")) return "comm.bucket_mb=0.25,1,5,25";
+  if (honours(card.info, "data.workers")) return "data.workers=0,1,2,4";
+  return "train.global_batch=4,8,16";
+}
+
+void draw_tail(Ui& ui, const Data& data) {
+  const auto& lines = data.feed.log;
+  if (!lines || lines->empty()) return;
+  const std::string command = command_text(data.started);
+  ui.dim(command);
+  ui.readable(command, Face::small);
+  const float width = ImGui::GetContentRegionAvail().x;
+  const std::size_t first = lines->size() - std::min(kTail, lines->size());
+  for (std::size_t i = first; i < lines->size(); ++i) {
+    ui.text(ui.canvas().fitted((*lines)[i], Face::mono_small, width), Face::mono_small, ui.theme().text);
+    ui.readable((*lines)[i], Face::mono_small);
+  }
+}
+
+constexpr std::size_t kLeastPoints = 3;
+constexpr float kLeastDecades = 1;
+
+/// The same decades on both axes: a right guess lies on the diagonal.
+struct Decades {
+  double least = 0, most = 1;  ///< logarithms to the base of ten
+
+  explicit Decades(const Calibration& calibration) {
+    bool any = false;
+    const auto see = [&](double value) {
+      const double at = std::log10(value);
+      least = any ? std::min(least, at) : at;
+      most = any ? std::max(most, at) : at;
+      any = true;
+    };
+    for (const auto* const points : {&calibration.you, &calibration.formulas}) {
+      for (const CalibrationPoint& point : *points) {
+        if (!(point.predicted > 0) || !(point.measured > 0)) continue;
+        see(point.predicted);
+        see(point.measured);
+      }
+    }
+    least = std::floor(least);
+    most = std::max(std::ceil(most), least + kLeastDecades);
+  }
+  float part(double value) const { return static_cast<float>((std::log10(value) - least) / (most - least)); }
+};
+
+PlotPoint place(const Box& area, const Decades& decades, const CalibrationPoint& point) {
+  return {area.x0 + decades.part(point.measured) * area.width(),
+          area.y1 - decades.part(point.predicted) * area.height()};
+}
+
+void paint_axes(Canvas& canvas, const Theme& theme, const Box& area, const Decades& decades) {
+  const float s = canvas.scale();
+  const int least = static_cast<int>(decades.least);
+  const int most = static_cast<int>(decades.most);
+  const int step = std::max(1, (most - least + 3) / 4);
+  for (int decade = least; decade <= most; decade += step) {
+    const float part = static_cast<float>((decade - decades.least) / (decades.most - decades.least));
+    const float x = area.x0 + part * area.width();
+    const float y = area.y1 - part * area.height();
+    const PlotPoint across[2] = {{area.x0, y}, {area.x1, y}};
+    const PlotPoint down[2] = {{x, area.y0}, {x, area.y1}};
+    canvas.line(across, theme.line, s, Dash::solid);
+    canvas.line(down, theme.line, s, Dash::solid);
+    const std::string words = engineering(std::pow(10.0, decade), 3);
+    canvas.text(area.x0 - 6 * s, y - canvas.line_height(Face::small) / 2, words, Face::small, theme.dim, 1);
+    canvas.text(x, area.y1 + 4 * s, words, Face::small, theme.dim, 0.5F);
+  }
+  const PlotPoint right[2] = {{area.x0, area.y1}, {area.x1, area.y0}};
+  canvas.line(right, theme.dim, 1.5F * s, Dash::solid);
+}
+
+void paint_points(Canvas& canvas, const Theme& theme, const Box& area, const Calibration& calibration) {
+  const Decades decades(calibration);
+  paint_axes(canvas, theme, area, decades);
+  const float s = canvas.scale();
+  const auto all = [&](const std::vector<CalibrationPoint>& points, Mark mark, Colour colour) {
+    for (const CalibrationPoint& point : points) {
+      if (point.predicted > 0 && point.measured > 0)
+        canvas.mark(place(area, decades, point), mark, 4.5F * s, colour);
+    }
+  };
+  all(calibration.formulas, Mark::ring, theme.series[1]);
+  all(calibration.you, Mark::circle, theme.series[0]);
+}
+
+/// One entry of the legend; gives the x behind it.
+float paint_entry(Canvas& canvas, const Theme& theme, PlotPoint at, Mark mark, Colour colour,
+                  const std::string& words) {
+  const float s = canvas.scale();
+  canvas.mark({at.x + 5 * s, at.y + 9 * s}, mark, 4.5F * s, colour);
+  canvas.text(at.x + 15 * s, at.y + 1 * s, words, Face::small, theme.text);
+  return at.x + 15 * s + canvas.text_width(words, Face::small) + 16 * s;
+}
+
+}  // namespace
+
+const LessonProgress* progress_of(const Data& data, const std::string& lesson) {
+  const auto found = data.course->lessons.find(lesson);
+  return found == data.course->lessons.end() || found->second.beats.empty() ? nullptr : &found->second;
+}
+
+std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown) {
+  std::optional<Beat> clicked;
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const auto count = static_cast<float>(progress.beats.size());
+  const float each = ImGui::GetContentRegionAvail().x / count;
+  const float height = ui.px(62);
+  ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
+  const float y = at.y + ui.px(16);
+  for (std::size_t i = 0; i < progress.beats.size(); ++i) {
+    const BeatState& state = progress.beats[i];
+    const float left = at.x + each * static_cast<float>(i);
+    const float x = left + each / 2;
+    ImGui::SetCursorScreenPos({left, at.y});
+    const Area place = ui.area(std::string("beat ") + beat_name(state.beat), {each, height});
+    if (place.clicked) clicked = state.beat;
+    const bool is_shown = state.beat == shown;
+    const Box cell = {left + ui.px(2), at.y, left + each - ui.px(2), at.y + height};
+    if (is_shown || place.hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
+    if (i + 1 < progress.beats.size()) {
+      const PlotPoint way[2] = {{x + ui.px(14), y}, {x + each - ui.px(14), y}};
+      canvas.line(way, state.is_done() ? theme.good : theme.line, ui.px(1.5F), Dash::solid);
+    }
+  }
+  for (std::size_t i = 0; i < progress.beats.size(); ++i) {
+    const BeatState& state = progress.beats[i];
+    const float x = at.x + each * (static_cast<float>(i) + 0.5F);
+    const bool is_shown = state.beat == shown;
+    draw_disc(canvas, theme, state, {x, y}, is_shown);
+    canvas.text(x, at.y + ui.px(29), sentence_case(beat_name(state.beat)), Face::small,
+                is_shown ? theme.text : theme.dim, 0.5F);
+    if (state.of > 0)
+      canvas.text(x, at.y + ui.px(44), fmt::format("{}/{}", state.so_far, state.of), Face::small, theme.dim,
+                  0.5F);
+  }
+  ImGui::SetCursorScreenPos(at);
+  ImGui::Dummy({each * count, height});
+  return clicked;
+}
+
+void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at) {
+  const float s = canvas.scale();
+  float x = at.x - static_cast<float>(progress.beats.size()) * 11 * s + 3 * s;
+  for (const BeatState& state : progress.beats) {
+    const Box box = {x, at.y, x + 8 * s, at.y + 8 * s};
+    if (state.is_done()) {
+      canvas.fill(box, theme.good, 2 * s);
+    } else {
+      canvas.frame(box, mixed(theme.panel, theme.dim, 0.6F));
+    }
+    x += 11 * s;
+  }
+}
+
+std::string beats_text(const LessonProgress& progress) {
+  std::vector<std::string> done;
+  for (const BeatState& state : progress.beats) {
+    if (state.is_done()) done.emplace_back(beat_name(state.beat));
+  }
+  if (done.empty()) return "No beat is done yet";
+  return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + joined(done);
+}
+
+void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) {
+  const std::vector<std::string>& goals = card.info.goals;
+  if (goals.empty()) return;
+  const auto reached = std::count(progress.goals.begin(), progress.goals.end(), true);
+  ui.gap(4);
+  ui.text("Goals", Face::bold);
+  ImGui::SameLine(0, ui.px(8));
+  ui.dim(fmt::format("{} of {}", reached, goals.size()));
+  for (std::size_t i = 0; i < goals.size(); ++i) {
+    const bool done = i < progress.goals.size() && progress.goals[i];
+    const ImVec2 at = ImGui::GetCursorScreenPos();
+    ImGuiCanvas canvas = ui.canvas();
+    const Box box = paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)},
+                                done ? CheckMark::held : CheckMark::open, ui.theme().good);
+    if (done) ui.record(fmt::format("reached goal {}", i + 1), box);
+    ImGui::Indent(ui.px(26));
+    ui.wrapped(goals[i], Face::text, done ? ui.theme().text : ui.theme().dim);
+    ImGui::Unindent(ui.px(26));
+  }
+}
+
+void draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask) {
+  CourseState& course = state.course;
+  const FormState& form = state.form();
+  const bool good = form.problem.empty() && card.cannot_run.empty();
+  std::string& sweep = course.sweeps.try_emplace(card.info.name, first_sweep(card)).first->second;
+  ui.gap(4);
+  ImGui::AlignTextToFramePadding();
+  ui.text("Measure", Face::bold);
+  ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
+  if (ui.button("Stop", ButtonKind::danger, data.starting, "stop measuring")) ask.stop_started = true;
+  /// A button in the left column; what stands beside it is drawn next.
+  const auto row = [&](const char* label, bool enabled, const RunRequest& request) {
+    const float left = ImGui::GetCursorPosX();
+    if (ui.button(label, ButtonKind::plain, !data.starting && enabled, std::string("measure ") + label))
+      ask.start = request;
+    ui.tip(command_text(request));
+    ImGui::SameLine(left + ui.px(92));
+    ImGui::AlignTextToFramePadding();
+  };
+  row("Run", good, request_of(form));
+  ui.note("once, with the settings beside this tab");
+  row("Quartet", good, measured("quartet", form, {}));
+  ui.note("what bounds it: data, copying, computing");
+  row("Sweep", good && sweep.find('=') != std::string::npos, measured("sweep", form, {sweep}));
+  ui.input("sweep", sweep, "key=a,b", -1);
+  if (honours(card.info, "run.ranks")) {
+    row("Scale", good && !course.ranks.empty(), measured("scale", form, {"--ranks", course.ranks}));
+    ui.input("scale ranks", course.ranks, "1,2", -1);
+  }
+  row("Ladder", true, {.lesson = card.info.name, .words = {"ladder"}});
+  ui.note("every lesson that this machine can run, in turn");
+  if (data.started.command() != "quiz") draw_tail(ui, data);
+}
+
+void draw_calibration(Ui& ui, const Data& data) {
+  const Calibration& calibration = data.course->calibration;
+  ui.gap(4);
+  ui.text("How close your numbers are", Face::bold);
+  if (calibration.you.size() < kLeastPoints) {
+    ui.note(
+        fmt::format("{} of {} numbers so far. From three on they are drawn here: what you said against "
+                    "what was measured, beside the same of the formulas.",
+                    calibration.you.size(), kLeastPoints));
+    return;
+  }
+  ui.note(fmt::format(
+      "Right on the first try: {} of {}. Your numbers are usually off by a factor of {:.2f}{}.",
+      calibration.right, calibration.asked, calibration.typical_factor_you(),
+      calibration.formulas.empty()
+          ? std::string()
+          : fmt::format(", those of the formulas by {:.2f}", calibration.typical_factor_formulas())));
+  ImGuiCanvas canvas = ui.canvas();
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(420));
+  const float legend = ui.px(24);
+  const Box box = {at.x, at.y, at.x + width, at.y + width * 0.72F + legend};
+  const float x =
+      paint_entry(canvas, ui.theme(), {box.x0, box.y0}, Mark::circle, ui.theme().series[0], "you");
+  if (!calibration.formulas.empty())
+    paint_entry(canvas, ui.theme(), {x, box.y0}, Mark::ring, ui.theme().series[1], "the formulas");
+  canvas.text(box.x1, box.y0 + ui.px(1), "predicted against measured", Face::small, ui.theme().dim, 1);
+  paint_points(canvas, ui.theme(),
+               {box.x0 + ui.px(48), box.y0 + legend + ui.px(6), box.x1 - ui.px(20), box.y1 - ui.px(24)},
+               calibration);
+  ImGui::Dummy({box.width(), box.height()});
+  ui.record("calibration", box);
+}
+
+}  // namespace isobar
