@@ -95,6 +95,7 @@ class App {
   void save(const SaveRequest& request);
   void follow(const Data& data);
   void show_recorded();
+  std::set<std::string> shown_runs(const Data& data) const;
   void wish(const Data& data);
   void say_end(int code);
   void say(std::string words);

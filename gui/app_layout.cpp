@@ -91,8 +91,7 @@ void App::draw_centre(const Data& data, float width, Requests& ask) {
 void App::draw_side(const Data& data, Requests& ask) {
   ImGui::BeginChild("side", {0, 0}, true, kPadded);
   if (ui_.choice("Lesson", state_.side == View::lesson)) state_.side = View::lesson;
-  ImGui::SameLine(0, ui_.px(2));
-  if (ui_.choice("Settings", state_.side == View::run)) state_.side = View::run;
+  if (ui_.beside(2).choice("Settings", state_.side == View::run)) state_.side = View::run;
   ImGui::BeginChild(state_.side == View::run ? "run side" : "lesson side");
   draw_view(data, state_.side, ask);
   ImGui::EndChild();

@@ -44,13 +44,19 @@ void App::show_recorded() {
   state_.watch.link.fit_x = true;
 }
 
-void App::wish(const Data& data) {
-  FeedWishes wishes;
-  if (!state_.run.empty()) wishes.open.insert(state_.run);
+/// Of which everything is wanted.
+std::set<std::string> App::shown_runs(const Data& data) const {
+  std::set<std::string> out;
+  if (!state_.run.empty()) out.insert(state_.run);
   if (state_.view == View::compare) {
-    wishes.open.insert(state_.compared.begin(), state_.compared.end());
-    wishes.open.merge(possible_repeats(*data.feed.runs, ticked_runs(*data.feed.runs, state_.compared)));
+    out.insert(state_.compared.begin(), state_.compared.end());
+    out.merge(possible_repeats(*data.feed.runs, ticked_runs(*data.feed.runs, state_.compared)));
   }
+  return out;
+}
+
+void App::wish(const Data& data) {
+  FeedWishes wishes{.open = shown_runs(data)};
   if (state_.view == View::maps)
     std::tie(wishes.fields_run, wishes.fields_step) = wanted_fields(data, state_);
   const bool mine = data.starting && (state_.run.empty() || state_.run == data.started_run);
@@ -79,13 +85,7 @@ bool App::is_settled() const {
   const Data now = data();
   if (!now.feed.first_look_done || now.feed.runs->unread > 0 || !now.course->ready || !desk_.is_idle())
     return false;
-  std::set<std::string> wanted;
-  if (!state_.run.empty()) wanted.insert(state_.run);
-  if (state_.view == View::compare) {
-    wanted.insert(state_.compared.begin(), state_.compared.end());
-    wanted.merge(possible_repeats(*now.feed.runs, ticked_runs(*now.feed.runs, state_.compared)));
-  }
-  for (const std::string& id : wanted) {
+  for (const std::string& id : shown_runs(now)) {
     const auto run = now.feed.runs->find(id);
     if (run && !run->gone && run->problem.empty() && (!run->detail || !run->detail->complete)) return false;
   }

@@ -200,12 +200,9 @@ void take_screenshot(GLFWwindow* window, const std::filesystem::path& file) {
   std::vector<std::uint8_t> upwards(row * static_cast<std::size_t>(height));
   glPixelStorei(GL_PACK_ALIGNMENT, 1);
   glReadPixels(0, 0, width, height, GL_RGBA, GL_UNSIGNED_BYTE, upwards.data());
-  std::vector<std::uint8_t> pixels(upwards.size());
-  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
-    std::copy_n(
-        upwards.begin() + static_cast<std::ptrdiff_t>((static_cast<std::size_t>(height) - 1 - y) * row), row,
-        pixels.begin() + static_cast<std::ptrdiff_t>(y * row));
-  }
+  std::vector<std::uint8_t> pixels;
+  for (auto end = upwards.end(); end != upwards.begin(); end -= static_cast<std::ptrdiff_t>(row))
+    pixels.insert(pixels.end(), end - static_cast<std::ptrdiff_t>(row), end);
   for (std::size_t i = 3; i < pixels.size(); i += 4) pixels[i] = 255;
   write_file_whole(file, encode_png(pixels, height, width, 4));
 }

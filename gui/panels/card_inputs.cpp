@@ -108,9 +108,7 @@ void draw_field(Ui& ui, const char* hint, float width, CardState& card) {
 
 void draw_number(Ui& ui, const Question& question, CardState& card) {
   draw_field(ui, "your number", ui.px(130), card);
-  ImGui::SameLine(0, ui.px(10));
-  ImGui::AlignTextToFramePadding();
-  ui.text(unit_words(question), Face::text, ui.theme().dim);
+  ui.beside(10).framed().text(unit_words(question), Face::text, ui.theme().dim);
 }
 
 /// A curve without figures over the one of a run without the mistake, which is dotted; a cross where it
@@ -182,8 +180,7 @@ void draw_find(Ui& ui, const Data& data, AppState& state, const Question& questi
   } else if (ui.button("Show the code")) {
     ask.link = LinkRequest{question.lesson, "main.cpp"};
   }
-  ImGui::AlignTextToFramePadding();
-  ui.text("line", Face::text, ui.theme().dim);
+  ui.framed().text("line", Face::text, ui.theme().dim);
   ImGui::SameLine(0, ui.px(8));
   draw_field(ui, "", ui.px(90), card);
   const std::string line = printable(line_on_card(asked_text(data, question), card), 200);

@@ -44,58 +44,45 @@ void draw_outcome(Ui& ui, Outcome outcome) {
   ui.record(std::string("outcome ") + outcome_name(outcome));
 }
 
-/// Two numbers of one unit on one axis from zero, or over powers of ten where one is far beyond the other.
-class NumberAxis {
- public:
-  NumberAxis(const std::vector<double>& values, float x0, float x1) : x0_(x0), x1_(x1) {
-    double least = 0;
-    for (const double value : values) {
-      if (!std::isfinite(value)) continue;
-      most_ = std::max(most_, std::abs(value));
-      if (value > 0) least = least > 0 ? std::min(least, value) : value;
-    }
-    constexpr double kFar = 30, kHeadRoom = 1.05;
-    is_log_ = least > 0 && most_ / least > kFar &&
-              std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v > 0; });
-    least_ = is_log_ ? least / 2 : 0;
-    most_ *= kHeadRoom;
+/// Numbers of one unit on one axis from zero, or over powers of ten where one is far beyond the other.
+Axis number_axis(const std::vector<double>& values, float begin, float end) {
+  constexpr double kFar = 30, kHeadRoom = 1.05;
+  double least = 0, most = 0;
+  for (const double value : values) {
+    if (!std::isfinite(value)) continue;
+    most = std::max(most, std::abs(value));
+    if (value > 0) least = least > 0 ? std::min(least, value) : value;
   }
-
-  bool is_log() const { return is_log_; }
-  float x(double value) const {
-    if (!(most_ > 0)) return x0_;
-    const double part =
-        is_log_ ? std::log(value / least_) / std::log(most_ / least_) : std::abs(value) / most_;
-    return x0_ + static_cast<float>(std::clamp(part, 0.0, 1.0)) * (x1_ - x0_);
-  }
-
- private:
-  float x0_, x1_;
-  double least_ = 0, most_ = 0;
-  bool is_log_ = false;
-};
+  const bool log =
+      least > 0 && most / least > kFar &&
+      std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v > 0; });
+  return {log ? least / 2 : 0, most > 0 ? most * kHeadRoom : 1, log, false, begin, end};
+}
 
 /// The prediction, dotted as all that is predicted is, above the measurement with its interval.
 void draw_numbers(Ui& ui, const Question& question, double said, const Truth& truth) {
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
+  const float row = 26 * s;
+  const ImVec2 at = least_of(ui.space(2 * row - 6 * s));
   const float width = ImGui::GetContentRegionAvail().x;
   const std::string unit = " " + unit_words(question);
   const std::string ends[2] = {engineering(said, 3) + unit, engineering(truth.number, 3) + unit};
   const float words =
       std::max(canvas.text_width(ends[0], Face::bold), canvas.text_width(ends[1], Face::bold));
-  const NumberAxis axis({said, truth.number, truth.low, truth.high}, at.x + 72 * s,
-                        at.x + width - words - 14 * s);
-  const float row = 26 * s;
+  const Axis axis =
+      number_axis({said, truth.number, truth.low, truth.high}, at.x + 72 * s, at.x + width - words - 14 * s);
+  const auto x_of = [&](double value) {
+    return std::clamp(axis.pixel(std::abs(value)), axis.begin, std::max(axis.begin, axis.end));
+  };
   const char* const names[2] = {"you said", "it is"};
   const double values[2] = {said, truth.number};
   for (int i = 0; i < 2; ++i) {
     const float y = at.y + row * static_cast<float>(i);
     canvas.text(at.x, y + 3 * s, names[i], Face::small, theme.dim);
     canvas.text(at.x + width, y + 2 * s, ends[i], Face::bold, theme.text, 1);
-    const Box bar = {at.x + 72 * s, y + 5 * s, std::max(at.x + 74 * s, axis.x(values[i])), y + 17 * s};
+    const Box bar = {at.x + 72 * s, y + 5 * s, std::max(at.x + 74 * s, x_of(values[i])), y + 17 * s};
     if (i == 1) {
       canvas.fill(bar, theme.accent, 2 * s);
       continue;
@@ -106,18 +93,17 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
     canvas.line(around, theme.accent, 1.5F * s, Dash::dotted);
   }
   const bool has_reach = std::isfinite(truth.low) && std::isfinite(truth.high);
-  if (has_reach && axis.x(truth.high) - axis.x(truth.low) > 3 * s) {
+  if (has_reach && x_of(truth.high) - x_of(truth.low) > 3 * s) {
     const float y = at.y + row + 11 * s;
-    const PlotPoint bar[2] = {{axis.x(truth.low), y}, {axis.x(truth.high), y}};
+    const PlotPoint bar[2] = {{x_of(truth.low), y}, {x_of(truth.high), y}};
     canvas.line(bar, theme.text, 2 * s, Dash::solid);
     for (const PlotPoint& end : bar) {
       const PlotPoint cap[2] = {{end.x, y - 5 * s}, {end.x, y + 5 * s}};
       canvas.line(cap, theme.text, 2 * s, Dash::solid);
     }
   }
-  ImGui::Dummy({width, 2 * row - 6 * s});
   ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
-  if (axis.is_log()) ui.dim("on a logarithmic axis");
+  if (axis.log) ui.dim("on a logarithmic axis");
 }
 
 void draw_sentence(Ui& ui, const std::string& words) { show_spans(ui, sentence_spans(words), 0, false); }

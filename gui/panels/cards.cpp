@@ -30,13 +30,10 @@ void draw_pager(Ui& ui, const std::vector<std::string>& ids, std::string& shown)
   const std::string words = fmt::format("{} of {}", at + 1, ids.size());
   const float button = ui.button_width("<");
   const float right = ImGui::GetContentRegionMax().x;
-  ImGui::SameLine(right - 2 * button - ui.canvas().text_width(words, Face::small) - ui.px(12));
-  ImGui::AlignTextToFramePadding();
-  ui.dim(words);
-  ImGui::SameLine(right - 2 * button - ui.px(4));
-  if (ui.button("<", ButtonKind::quiet, at > 0, "previous question")) shown = ids[at - 1];
-  ImGui::SameLine(0, ui.px(4));
-  if (ui.button(">", ButtonKind::quiet, at + 1 < ids.size(), "next question")) shown = ids[at + 1];
+  ui.at_x(right - 2 * button - ui.canvas().text_width(words, Face::small) - ui.px(12)).framed().dim(words);
+  if (ui.at_x(right - 2 * button - ui.px(4)).button("<", ButtonKind::quiet, at > 0, "previous question"))
+    shown = ids[at - 1];
+  if (ui.beside(4).button(">", ButtonKind::quiet, at + 1 < ids.size(), "next question")) shown = ids[at + 1];
 }
 
 void draw_asked(Ui& ui, const Question& question) {
@@ -85,28 +82,24 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
     }
   }
   if (!data.course->may_write) ui.tip(data.course->progress_problem);
-  ImGui::SameLine(0, ui.px(12));
-  ImGui::AlignTextToFramePadding();
-  ui.dim("Nothing is revealed until you commit.");
+  ui.beside(12).framed().dim("Nothing is revealed until you commit.");
 }
 
 /// Of the run that is being made, how far it is; below it the last thing that was said.
 void draw_making(Ui& ui, const Data& data) {
   const auto run = data.feed.runs->find(data.started_run);
   ImGuiCanvas canvas = ui.canvas();
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  const Box bar = {at.x, at.y + ui.px(4), at.x + width, at.y + ui.px(10)};
+  const Box row = ui.space(ui.px(14));
+  const Box bar = {row.x0, row.y0 + ui.px(4), row.x1, row.y0 + ui.px(10)};
   const double wanted = run ? static_cast<double>(run->view.summary.wanted_steps) : 0;
   const double part = wanted > 0 ? std::min(1.0, static_cast<double>(run->view.summary.steps) / wanted) : 0;
   canvas.fill(bar, ui.theme().line, ui.px(3));
   canvas.fill({bar.x0, bar.y0, bar.x0 + bar.width() * static_cast<float>(part), bar.y1}, ui.theme().accent,
               ui.px(3));
-  ImGui::Dummy({width, ui.px(14)});
   ui.record("run bar", bar);
   const auto& lines = data.feed.log;
   const std::string last = lines && !lines->empty() ? lines->back() : "starting";
-  ui.text(canvas.fitted(last, Face::mono_small, width), Face::mono_small, ui.theme().dim);
+  ui.text(canvas.fitted(last, Face::mono_small, row.width()), Face::mono_small, ui.theme().dim);
 }
 
 std::string cost_words(const AskedQuestion& asked) {
@@ -133,13 +126,13 @@ void draw_run_row(Ui& ui, const Data& data, const Question& question, const Aske
                 missing > 0 && !data.starting))
     ask.start = request;
   ui.tip(data.starting ? "Something is running" : ready ? "No runs are missing" : command_text(request));
-  ImGui::SameLine(0, ui.px(8));
-  if (ui.button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain,
-                asked.found && !data.starting && !asked.busy))
+  if (ui.beside(8).button("Reveal", ready ? ButtonKind::primary : ButtonKind::plain,
+                          asked.found && !data.starting && !asked.busy))
     ask.course = CourseRequest{.kind = CourseRequest::Kind::reveal, .id = question.id};
   ui.tip(ready ? "Your answer beside what was measured" : "Without its runs it can only say what is missing");
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
-  if (ui.button("Stop", ButtonKind::danger, data.starting, "stop the runs")) ask.stop_started = true;
+  if (ui.at_x(ImGui::GetContentRegionMax().x - ui.button_width("Stop"))
+          .button("Stop", ButtonKind::danger, data.starting, "stop the runs"))
+    ask.stop_started = true;
   ui.tip("Like Ctrl-C in a terminal");
 }
 
@@ -199,9 +192,8 @@ void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& pl
   const bool again = card.again_of != 0 && card.again_of == newest;
   state.course.question = question.id;
   const CardBox box(ui, "card " + place, ui.theme().ground);
-  ImGui::AlignTextToFramePadding();
-  ui.dim(ui.canvas().fitted("asked by " + question.from, Face::small,
-                            ImGui::GetContentRegionAvail().x - ui.px(120)));
+  ui.framed().dim(ui.canvas().fitted("asked by " + question.from, Face::small,
+                                     ImGui::GetContentRegionAvail().x - ui.px(120)));
   draw_pager(ui, ids, shown);
   draw_asked(ui, question);
   ui.gap(2);

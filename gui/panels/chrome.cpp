@@ -96,8 +96,7 @@ void draw_run_buttons(Ui& ui, const Data& data, AppState& state, const LessonCar
   const auto ended = live ? nullptr : ended_choice(data, state);
   if (ui.button("Resume", ButtonKind::plain, ended != nullptr)) ask.resume = ended->id;
   ui.tip(ended ? "Go on from its newest checkpoint, in the same run" : "For a run that ended early");
-  ImGui::SameLine(0, ui.px(24));
-  if (ui.button("Stop run", ButtonKind::danger, live)) ask_to_stop(data, state, ask);
+  if (ui.beside(24).button("Stop run", ButtonKind::danger, live)) ask_to_stop(data, state, ask);
   ui.tip("Like Ctrl-C in a terminal (Space)");
 }
 
@@ -135,15 +134,14 @@ void draw_bar(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   }
   const std::string running = fmt::format("{} run{} live", live_runs(data), live_runs(data) == 1 ? "" : "s");
   const float right = canvas.text_width(running, Face::small) + ui.px(150);
-  ImGui::SameLine(std::max(ImGui::GetCursorPosX(), width - right));
-  ImGui::AlignTextToFramePadding();
-  ui.text(running, Face::small,
-          live_runs(data) > 0 ? readable(ui.theme().accent, ui.theme().ground, 4.5) : ui.theme().dim);
-  ImGui::SameLine(width - ui.px(124));
-  if (ui.button(state.settings.dark ? "Light" : "Dark", ButtonKind::quiet)) ask.toggle_theme = true;
+  ui.at_x(std::max(ImGui::GetCursorPosX(), width - right))
+      .framed()
+      .text(running, Face::small,
+            live_runs(data) > 0 ? readable(ui.theme().accent, ui.theme().ground, 4.5) : ui.theme().dim);
+  if (ui.at_x(width - ui.px(124)).button(state.settings.dark ? "Light" : "Dark", ButtonKind::quiet))
+    ask.toggle_theme = true;
   ui.tip("Dark or light (D)");
-  ImGui::SameLine(0, ui.px(4));
-  if (ui.button("?", ButtonKind::quiet)) ask.help = true;
+  if (ui.beside(4).button("?", ButtonKind::quiet)) ask.help = true;
   ui.tip("Keys (?)");
 }
 
@@ -213,8 +211,7 @@ void draw_help(Ui& ui, AppState& state) {
     ui.gap(4);
     for (const HelpLine& line : kHelp) {
       ui.text(line.keys, Face::mono_small, ui.theme().dim);
-      ImGui::SameLine(ui.px(220));
-      ui.text(line.words, Face::text);
+      ui.at_x(ui.px(220)).text(line.words, Face::text);
     }
     ui.gap(6);
     const bool escape = ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Escape));
@@ -244,8 +241,8 @@ void draw_toast(Ui& ui, AppState& state, Requests& ask) {
     ui.text(state.toast, Face::text);
     ImGui::PopTextWrapPos();
     if (!quiet) {
-      ImGui::SameLine(0, ui.px(16));
-      if (ui.button(state.toast_action, ButtonKind::primary, true, "message " + state.toast_action)) {
+      if (ui.beside(16).button(state.toast_action, ButtonKind::primary, true,
+                               "message " + state.toast_action)) {
         ask = std::move(state.toast_ask);
         state.toast.clear();
       }

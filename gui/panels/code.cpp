@@ -109,10 +109,8 @@ void draw_lines(Ui& ui, const CodePage& page, bool is_diff, AppState& state) {
 void draw_code(Ui& ui, const Data& data, AppState& state, Requests&) {
   CodeState& code = state.code;
   const LessonCard* const card = data.project.find(state.lesson);
-  if (code.file.empty() && (card == nullptr || card->page.empty())) {
-    ui.empty_state("No code", "This lesson has no main.cpp.");
-    return;
-  }
+  if (code.file.empty() && (card == nullptr || card->page.empty()))
+    return ui.nothing("No code", "This lesson has no main.cpp.");
   const bool is_page = code.file.empty();
   ui.text(is_page ? "lessons/" + card->info.name + "/main.cpp" : code.file, Face::bold);
   ImGui::SameLine();

@@ -210,10 +210,8 @@ void draw_steps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   if (ui.button("Run it", ButtonKind::quiet, !data.starting && state.form().problem.empty(), "run descent"))
     ask.start = request;
   ui.tip(command_text(request));
-  ImGui::SameLine();
-  if (ui.choice("by steps", !mine.by_samples)) mine.by_samples = false;
-  ImGui::SameLine(0, ui.px(2));
-  if (ui.choice("by samples", mine.by_samples)) mine.by_samples = true;
+  if (ui.beside().choice("by steps", !mine.by_samples)) mine.by_samples = false;
+  if (ui.beside(2).choice("by samples", mine.by_samples)) mine.by_samples = true;
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "panels/lesson_parts.h"
-#include "widgets/marks.h"
 #include "widgets/places.h"
 
 namespace isobar {
@@ -22,8 +21,7 @@ RunRequest check_request(const std::string& lesson, const std::vector<std::strin
 void draw_told(Ui& ui, const char* head, const std::string& text) {
   const float begin = ImGui::GetCursorPosX();
   ui.dim(head);
-  ImGui::SameLine(begin + ui.px(64));
-  ui.sentence(printable(text, kMostTold));
+  ui.at_x(begin + ui.px(64)).sentence(printable(text, kMostTold));
 }
 
 /// Why the check does not hold, and the hints that were asked for.
@@ -42,13 +40,7 @@ void draw_checks(Ui& ui, const OwnExercise& own) {
     const bool held =
         own.verdict && std::count(own.verdict->held.begin(), own.verdict->held.end(), check.name) > 0;
     const bool failed = own.verdict && own.verdict->failed == check.name;
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    ImGuiCanvas canvas = ui.canvas();
-    paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)},
-                held     ? CheckMark::held
-                : failed ? CheckMark::failed
-                         : CheckMark::open,
-                ui.theme().good);
+    draw_check(ui, held ? CheckMark::held : failed ? CheckMark::failed : CheckMark::open);
     ui.record((held ? "held " : failed ? "failed " : "open ") + check.name);
     ImGui::Indent(ui.px(26));
     ui.wrapped(check.says, Face::text, failed ? ui.theme().text : ui.theme().dim);
@@ -82,11 +74,9 @@ void draw_buttons(Ui& ui, const Data& data, const OwnExercise& own, Requests& as
   const bool fails = own.verdict && !own.verdict->failed.empty();
   if (ui.button("One more hint", ButtonKind::plain, fails && !data.starting))
     ask.start = check_request(lesson, {"--hint"});
-  ImGui::SameLine(0, ui.px(8));
-  if (ui.button("Open in editor", ButtonKind::plain)) ask.edit = own.mine.path.string();
+  if (ui.beside(8).button("Open in editor", ButtonKind::plain)) ask.edit = own.mine.path.string();
   ui.tip("By $VISUAL or $EDITOR");
-  ImGui::SameLine(0, ui.px(8));
-  if (ui.button("What I changed", ButtonKind::quiet)) ask.changes = lesson;
+  if (ui.beside(8).button("What I changed", ButtonKind::quiet)) ask.changes = lesson;
   ui.tip("Your file beside the skeleton");
 }
 

@@ -204,10 +204,7 @@ void draw_lesson_page(Ui& ui, const Data& data, AppState& state, Requests& ask) 
   const LessonCard* const card = data.project.find(state.lesson);
   state.course.question.clear();
   state.code.asked.clear();
-  if (card == nullptr) {
-    ui.empty_state("No lesson", "Choose one on the left.");
-    return;
-  }
+  if (card == nullptr) return ui.nothing("No lesson", "Choose one on the left.");
   draw_problems(ui, data, *card);
   const LessonProgress* const progress = progress_of(data, card->info.name);
   if (progress == nullptr) return draw_page(ui, card->info.name, card->readme.of(Beat::read), state, ask);

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "draw/axis.h"
+#include "draw/chart.h"
 #include "draw/colour.h"
 #include "panels/run_form.h"
 #include "widgets/marks.h"
@@ -62,71 +62,20 @@ void draw_tail(Ui& ui, const Data& data) {
 }
 
 constexpr std::size_t kLeastPoints = 3;
-constexpr float kLeastDecades = 1;
-
-/// The same decades on both axes: a right guess lies on the diagonal.
-struct Decades {
-  double least = 0, most = 1;  ///< logarithms to the base of ten
-
-  explicit Decades(const Calibration& calibration) {
-    bool any = false;
-    const auto see = [&](double value) {
-      const double at = std::log10(value);
-      least = any ? std::min(least, at) : at;
-      most = any ? std::max(most, at) : at;
-      any = true;
-    };
-    for (const auto* const points : {&calibration.you, &calibration.formulas}) {
-      for (const CalibrationPoint& point : *points) {
-        if (!(point.predicted > 0) || !(point.measured > 0)) continue;
-        see(point.predicted);
-        see(point.measured);
-      }
+/// Powers of ten around all numbers, the same on both axes: a right guess lies on the diagonal.
+Axis calibration_axis(const Calibration& calibration) {
+  double least = 1e300, most = 0;
+  for (const auto* const points : {&calibration.you, &calibration.formulas}) {
+    for (const CalibrationPoint& point : *points) {
+      if (!(point.predicted > 0) || !(point.measured > 0)) continue;
+      least = std::min({least, point.predicted, point.measured});
+      most = std::max({most, point.predicted, point.measured});
     }
-    least = std::floor(least);
-    most = std::max(std::ceil(most), least + kLeastDecades);
   }
-  float part(double value) const { return static_cast<float>((std::log10(value) - least) / (most - least)); }
-};
-
-PlotPoint place(const Box& area, const Decades& decades, const CalibrationPoint& point) {
-  return {area.x0 + decades.part(point.measured) * area.width(),
-          area.y1 - decades.part(point.predicted) * area.height()};
-}
-
-void paint_axes(Canvas& canvas, const Theme& theme, const Box& area, const Decades& decades) {
-  const float s = canvas.scale();
-  const int least = static_cast<int>(decades.least);
-  const int most = static_cast<int>(decades.most);
-  const int step = std::max(1, (most - least + 3) / 4);
-  for (int decade = least; decade <= most; decade += step) {
-    const float part = static_cast<float>((decade - decades.least) / (decades.most - decades.least));
-    const float x = area.x0 + part * area.width();
-    const float y = area.y1 - part * area.height();
-    const PlotPoint across[2] = {{area.x0, y}, {area.x1, y}};
-    const PlotPoint down[2] = {{x, area.y0}, {x, area.y1}};
-    canvas.line(across, theme.line, s, Dash::solid);
-    canvas.line(down, theme.line, s, Dash::solid);
-    const std::string words = engineering(std::pow(10.0, decade), 3);
-    canvas.text(area.x0 - 6 * s, y - canvas.line_height(Face::small) / 2, words, Face::small, theme.dim, 1);
-    canvas.text(x, area.y1 + 4 * s, words, Face::small, theme.dim, 0.5F);
-  }
-  const PlotPoint right[2] = {{area.x0, area.y1}, {area.x1, area.y0}};
-  canvas.line(right, theme.dim, 1.5F * s, Dash::solid);
-}
-
-void paint_points(Canvas& canvas, const Theme& theme, const Box& area, const Calibration& calibration) {
-  const Decades decades(calibration);
-  paint_axes(canvas, theme, area, decades);
-  const float s = canvas.scale();
-  const auto all = [&](const std::vector<CalibrationPoint>& points, Mark mark, Colour colour) {
-    for (const CalibrationPoint& point : points) {
-      if (point.predicted > 0 && point.measured > 0)
-        canvas.mark(place(area, decades, point), mark, 4.5F * s, colour);
-    }
-  };
-  all(calibration.formulas, Mark::ring, theme.series[1]);
-  all(calibration.you, Mark::circle, theme.series[0]);
+  if (!(most > 0)) least = most = 1;
+  const double low = std::floor(std::log10(least));
+  const double high = std::max(std::ceil(std::log10(most)), low + 1);
+  return {.least = std::pow(10, low), .most = std::pow(10, high), .log = true};
 }
 
 /// One entry of the legend; gives the x behind it.
@@ -181,7 +130,7 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
                   0.5F);
   }
   ImGui::SetCursorScreenPos(at);
-  ImGui::Dummy({each * count, height});
+  ui.space(height);
   return clicked;
 }
 
@@ -208,20 +157,22 @@ std::string beats_text(const LessonProgress& progress) {
   return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + joined(done);
 }
 
+Box draw_check(Ui& ui, CheckMark mark) {
+  const ImVec2 at = ImGui::GetCursorScreenPos();
+  ImGuiCanvas canvas = ui.canvas();
+  return paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)}, mark, ui.theme().good);
+}
+
 void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) {
   const std::vector<std::string>& goals = card.info.goals;
   if (goals.empty()) return;
   const auto reached = std::count(progress.goals.begin(), progress.goals.end(), true);
   ui.gap(4);
   ui.text("Goals", Face::bold);
-  ImGui::SameLine(0, ui.px(8));
-  ui.dim(fmt::format("{} of {}", reached, goals.size()));
+  ui.beside(8).dim(fmt::format("{} of {}", reached, goals.size()));
   for (std::size_t i = 0; i < goals.size(); ++i) {
     const bool done = i < progress.goals.size() && progress.goals[i];
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    ImGuiCanvas canvas = ui.canvas();
-    const Box box = paint_check(canvas, ui.theme(), {at.x + ui.px(1), at.y + ui.px(3)},
-                                done ? CheckMark::held : CheckMark::open, ui.theme().good);
+    const Box box = draw_check(ui, done ? CheckMark::held : CheckMark::open);
     if (done) ui.record(fmt::format("reached goal {}", i + 1), box);
     ImGui::Indent(ui.px(26));
     ui.wrapped(goals[i], Face::text, done ? ui.theme().text : ui.theme().dim);
@@ -235,10 +186,10 @@ void draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& st
   const bool good = form.problem.empty() && card.cannot_run.empty();
   std::string& sweep = course.sweeps.try_emplace(card.info.name, first_sweep(card)).first->second;
   ui.gap(4);
-  ImGui::AlignTextToFramePadding();
-  ui.text("Measure", Face::bold);
-  ImGui::SameLine(ImGui::GetContentRegionMax().x - ui.button_width("Stop"));
-  if (ui.button("Stop", ButtonKind::danger, data.starting, "stop measuring")) ask.stop_started = true;
+  ui.framed().text("Measure", Face::bold);
+  if (ui.at_x(ImGui::GetContentRegionMax().x - ui.button_width("Stop"))
+          .button("Stop", ButtonKind::danger, data.starting, "stop measuring"))
+    ask.stop_started = true;
   /// A button in the left column; what stands beside it is drawn next.
   const auto row = [&](const char* label, bool enabled, const RunRequest& request) {
     const float left = ImGui::GetCursorPosX();
@@ -281,20 +232,29 @@ void draw_calibration(Ui& ui, const Data& data) {
           ? std::string()
           : fmt::format(", those of the formulas by {:.2f}", calibration.typical_factor_formulas())));
   ImGuiCanvas canvas = ui.canvas();
+  const Theme& theme = ui.theme();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(420));
-  const float legend = ui.px(24);
-  const Box box = {at.x, at.y, at.x + width, at.y + width * 0.72F + legend};
-  const float x =
-      paint_entry(canvas, ui.theme(), {box.x0, box.y0}, Mark::circle, ui.theme().series[0], "you");
+  const float x = paint_entry(canvas, theme, point_of(at), Mark::circle, theme.series[0], "you");
   if (!calibration.formulas.empty())
-    paint_entry(canvas, ui.theme(), {x, box.y0}, Mark::ring, ui.theme().series[1], "the formulas");
-  canvas.text(box.x1, box.y0 + ui.px(1), "predicted against measured", Face::small, ui.theme().dim, 1);
-  paint_points(canvas, ui.theme(),
-               {box.x0 + ui.px(48), box.y0 + legend + ui.px(6), box.x1 - ui.px(20), box.y1 - ui.px(24)},
-               calibration);
-  ImGui::Dummy({box.width(), box.height()});
-  ui.record("calibration", box);
+    paint_entry(canvas, theme, {x, at.y}, Mark::ring, theme.series[1], "the formulas");
+  Sketch sketch(canvas, theme);
+  ChartSpec spec;
+  spec.x = spec.y = calibration_axis(calibration);
+  spec.x_title = "measured";
+  spec.y_title = "predicted";
+  spec.height = 0.6F * width / canvas.scale();
+  const ChartArea area = paint_chart(sketch, spec, {at.x, at.y + ui.px(24)}, width);
+  sketch.line(area.at(spec.x.least, spec.y.least), area.at(spec.x.most, spec.y.most), theme.dim, 1.5F);
+  const auto paint = [&](const std::vector<CalibrationPoint>& points, Mark mark, Colour colour) {
+    for (const CalibrationPoint& point : points) {
+      if (point.predicted > 0 && point.measured > 0)
+        sketch.mark(area.at(point.measured, point.predicted), mark, colour, 4.5F);
+    }
+  };
+  paint(calibration.formulas, Mark::ring, theme.series[1]);
+  paint(calibration.you, Mark::circle, theme.series[0]);
+  ui.record("calibration", ui.space(area.end - at.y));
 }
 
 }  // namespace isobar

@@ -7,6 +7,7 @@
 
 #include "draw/drawing.h"
 #include "state/state.h"
+#include "widgets/marks.h"
 
 namespace isobar {
 
@@ -21,6 +22,9 @@ void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progr
 
 /// "Beats done: read, predict"; "No beat is done yet".
 std::string beats_text(const LessonProgress& progress);
+
+/// A box at the cursor, before a line of text, that says whether it holds.
+Box draw_check(Ui& ui, CheckMark mark);
 
 /// The goals of a lesson; those are ticked of which all questions were answered right at last.
 void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress);

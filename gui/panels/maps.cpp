@@ -101,11 +101,8 @@ void draw_player(Ui& ui, const std::vector<std::int64_t>& steps, MapsState& maps
   int place = static_cast<int>(at);
   if (ui.scrubber("map step", &place, static_cast<int>(steps.size()), ui.px(150)))
     stop_at(static_cast<std::size_t>(place));
-  ImGui::SameLine(0, ui.px(4));
-  if (ui.button(">", ButtonKind::plain, at + 1 < steps.size())) stop_at(at + 1);
-  ImGui::SameLine(0, ui.px(8));
-  ImGui::AlignTextToFramePadding();
-  ui.text(fmt::format("step {}", steps[at]));
+  if (ui.beside(4).button(">", ButtonKind::plain, at + 1 < steps.size())) stop_at(at + 1);
+  ui.beside(8).framed().text(fmt::format("step {}", steps[at]));
 }
 
 /// Which run, and what its forecast is worth in this one sample.
@@ -250,20 +247,15 @@ std::pair<std::string, std::int64_t> wanted_fields(const Data& data, const AppSt
 void draw_maps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const auto run = data.feed.runs->find(state.run);
   const auto [id, step] = wanted_fields(data, state);
-  if (id.empty()) {
-    ui.empty_state("No maps", run ? "This run has left no fields yet: they come with each validation."
-                                  : "Choose a run on the left: its forecast is drawn beside the truth.");
-    return;
-  }
+  if (id.empty())
+    return ui.nothing("No maps", run ? "This run has left no fields yet: they come with each validation."
+                                     : "Choose a run on the left: its forecast is drawn beside the truth.");
   const std::shared_ptr<const FieldSet>& set = data.feed.fields;
-  if (!set || set->run != id || (set->step != step && set->values.empty())) {
-    ui.empty_state("Reading the fields ...", "This takes a moment.");
-    return;
-  }
-  if (set->values.empty() || set->channels < 1 || set->rows < 1 || set->columns < 1) {
-    ui.empty_state("The fields cannot be shown", set->problem.empty() ? "The file is empty." : set->problem);
-    return;
-  }
+  if (!set || set->run != id || (set->step != step && set->values.empty()))
+    return ui.nothing("Reading the fields ...", "This takes a moment.");
+  if (set->values.empty() || set->channels < 1 || set->rows < 1 || set->columns < 1)
+    return ui.nothing("The fields cannot be shown",
+                      set->problem.empty() ? "The file is empty." : set->problem);
   MapsState& maps = state.maps;
   const int channel = channel_of(state, *run, set->channels);
   update_pictures(maps, set, channel);

@@ -22,23 +22,16 @@ struct CodeLine {
   std::vector<CodeRow> rows;
 };
 
-std::vector<ColouredPiece> plain_line(std::string_view line) { return {{0, line.size(), Shade::plain}}; }
-
 std::vector<CodeLine> code_lines(const MarkdownBlock& block, std::size_t columns) {
   std::vector<CodeLine> out;
-  ColourState state;
-  const bool cpp = block.language == "cpp" || block.language == "c++";
   std::string_view rest = block.code;
   while (!rest.empty()) {
-    const std::size_t end = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, end);
+    const std::string_view line = rest.substr(0, rest.find('\n'));
     out.push_back({line,
-                   cpp                           ? colour_cpp(line, state)
-                   : block.language == "toml"    ? colour_toml(line)
-                   : block.language == "formula" ? plain_line(line)
-                                                 : colour_shell(line),
+                   block.language == "formula" ? std::vector<ColouredPiece>{{0, line.size(), Shade::plain}}
+                                               : colour_shell(line),
                    code_rows(line, columns, kCodeIndent)});
-    rest.remove_prefix(std::min(rest.size(), end + 1));
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
   }
   return out;
 }
@@ -170,7 +163,7 @@ void draw_drawing(Ui& ui, const std::string& name, const Drawing& drawing) {
   const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(kMostPicture));
   const Box box = {at.x, at.y, at.x + width, at.y + drawing_height(canvas, drawing, width)};
   paint_drawing(canvas, ui.theme(), box, drawing);
-  ImGui::Dummy({width, box.height()});
+  ui.space(box.height());
   ui.record(name, box);
 }
 

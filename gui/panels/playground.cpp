@@ -155,14 +155,11 @@ void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
     ask.view = View::watch;
   }
   ui.tip(command_text(request));
-  ImGui::SameLine();
-  if (ui.button("Back to the preset", ButtonKind::quiet, !form.changed.empty(), "reset knobs"))
+  if (ui.beside().button("Back to the preset", ButtonKind::quiet, !form.changed.empty(), "reset knobs"))
     reset_form(form, ask);
-  ImGui::SameLine();
-  ImGui::AlignTextToFramePadding();
-  ui.text(ui.canvas().fitted(command_text(request), Face::mono_small,
-                             ImGui::GetContentRegionAvail().x - ui.px(8)),
-          Face::mono_small, ui.theme().dim);
+  ui.beside().framed().text(ui.canvas().fitted(command_text(request), Face::mono_small,
+                                               ImGui::GetContentRegionAvail().x - ui.px(8)),
+                            Face::mono_small, ui.theme().dim);
 }
 
 /// Where there are no rates, how to get them.
@@ -185,17 +182,12 @@ void draw_without(Ui& ui, const Data& data, Requests& ask) {
 
 void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const LessonCard* const card = data.project.find(state.lesson);
-  if (card == nullptr) {
-    ui.empty_state("No lesson", "Choose one on the left.");
-    return;
-  }
-  if (card->info.needs == "cuda") {
-    ui.empty_state(card->info.title + " needs a GPU",
-                   "What is predicted here are the processors of this machine. "
-                   "./isobar predict " +
-                       card->info.name + " predicts a GPU.");
-    return;
-  }
+  if (card == nullptr) return ui.nothing("No lesson", "Choose one on the left.");
+  if (card->info.needs == "cuda")
+    return ui.nothing(card->info.title + " needs a GPU",
+                      "What is predicted here are the processors of this machine. "
+                      "./isobar predict " +
+                          card->info.name + " predicts a GPU.");
   if (!data.rates) {
     draw_without(ui, data, ask);
     return;

@@ -145,8 +145,7 @@ void draw_value(Ui& ui, const Key& key, FormState& form, float width) {
     bool on = value == "true";
     touched = ui.checkbox("set " + key.name, &on, "");
     value = on ? "true" : "false";
-    ImGui::SameLine();
-    ui.text(value, Face::mono_small, ui.theme().dim);
+    ui.beside().text(value, Face::mono_small, ui.theme().dim);
   } else if (const auto* const choice = std::get_if<ChoicePlace>(&key.place); choice != nullptr) {
     touched = ui.combo("set " + key.name, {choice->names.begin(), choice->names.end()}, value, width);
   } else {
@@ -196,11 +195,10 @@ void draw_buttons(Ui& ui, const Data& data, const LessonCard& card, AppState& st
   if (ui.button(roomy ? "Restart with these" : "Restart", ButtonKind::plain, good && data.starting,
                 "Restart with these"))
     ask.restart = request;
-  ImGui::SameLine(right - ui.button_width("Stop"));
-  if (ui.button("Stop", ButtonKind::danger, data.starting)) ask.stop_started = true;
+  if (ui.at_x(right - ui.button_width("Stop")).button("Stop", ButtonKind::danger, data.starting))
+    ask.stop_started = true;
   if (ui.button("Copy command")) ask.copy = command_text(request);
-  ImGui::SameLine();
-  if (ui.button("Reset", ButtonKind::quiet, !form.changed.empty())) reset_form(form, ask);
+  if (ui.beside().button("Reset", ButtonKind::quiet, !form.changed.empty())) reset_form(form, ask);
   const auto run = data.feed.runs->find(state.run);
   const bool fits = run && run->detail && run->view.lesson == state.lesson && !run->detail->config.empty();
   if (ui.button("Take the settings of the chosen run", ButtonKind::plain, fits)) {
@@ -279,14 +277,10 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
 void draw_run_form(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   FormState& form = state.form();
   const LessonCard* const card = data.project.find(state.lesson);
-  if (card == nullptr) {
-    ui.empty_state("No lesson", "Choose one on the left.");
-    return;
-  }
+  if (card == nullptr) return ui.nothing("No lesson", "Choose one on the left.");
   if (form.stale) check_form(data.project, form);
   ui.text(card->info.title, Face::bold);
-  ImGui::AlignTextToFramePadding();
-  ui.text("preset", Face::mono_small, ui.theme().dim);
+  ui.framed().text("preset", Face::mono_small, ui.theme().dim);
   ImGui::SameLine();
   std::string preset = preset_of(data.project, *card, form);
   if (draw_preset_menu(ui, data, *card, form, preset)) {

@@ -215,9 +215,8 @@ int draw_ranks(Ui& ui, const RanksView& view, int chosen) {
                       hosts > 1 ? fmt::format("{} machines", hosts) : "one machine"),
           Face::bold);
   if (view.steps > 0) {
-    ImGui::SameLine(0, ui.px(12));
-    ui.dim(fmt::format("means of all ranks, steps {} to {}{}", view.first_step, view.last_step,
-                       view.steady ? "" : ", still within the warm-up"));
+    ui.beside(12).dim(fmt::format("means of all ranks, steps {} to {}{}", view.first_step, view.last_step,
+                                  view.steady ? "" : ", still within the warm-up"));
   }
   if (view.straggler) ui.wrapped(straggler_sentence(view), Face::text, theme.warn);
   for (const std::string& line : lost_rank_sentences(view, 3)) ui.wrapped(line, Face::text, theme.bad);

@@ -17,19 +17,15 @@ void draw_player(Ui& ui, StepPlayer& player, std::size_t last, double now_s) {
   if ((ui.button("Step", ButtonKind::primary, !at_end, "step forward") || ui.pressed('N')) && !at_end)
     ++player.shown;
   ui.tip("N");
-  ImGui::SameLine();
-  if ((ui.button("Back", ButtonKind::plain, !at_start, "step back") || ui.pressed('B')) && !at_start)
+  if ((ui.beside().button("Back", ButtonKind::plain, !at_start, "step back") || ui.pressed('B')) && !at_start)
     --player.shown;
   ui.tip("B");
-  ImGui::SameLine();
-  if (ui.button(player.playing ? "Pause" : "Play", ButtonKind::plain, !at_end, "play steps")) {
+  if (ui.beside().button(player.playing ? "Pause" : "Play", ButtonKind::plain, !at_end, "play steps")) {
     player.playing = !player.playing;
     player.next_s = now_s;
   }
-  ImGui::SameLine();
-  if (ui.button("To the start", ButtonKind::quiet, !at_start)) stop_at(0);
-  ImGui::SameLine();
-  if (ui.button("To the end", ButtonKind::quiet, !at_end)) stop_at(std::min(last, kMostAtOnce));
+  if (ui.beside().button("To the start", ButtonKind::quiet, !at_start)) stop_at(0);
+  if (ui.beside().button("To the end", ButtonKind::quiet, !at_end)) stop_at(std::min(last, kMostAtOnce));
   if (player.playing) ui.ask_frame();
 }
 

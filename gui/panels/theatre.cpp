@@ -104,8 +104,7 @@ void draw_recorded(Ui& ui, TheatreState& mine, const std::string& title) {
 void draw_source(Ui& ui, TheatreState& mine) {
   const bool was = mine.shows_run();
   if (ui.choice("the plan", !was)) mine.of_run = false;
-  ImGui::SameLine(0, ui.px(2));
-  if (ui.choice("the chosen run", was)) mine.of_run = true;
+  if (ui.beside(2).choice("the chosen run", was)) mine.of_run = true;
   if (was == mine.shows_run()) return;
   mine.shown = 0;
   mine.playing = false;

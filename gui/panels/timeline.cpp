@@ -6,17 +6,14 @@
 #include "analyse/timeline_text.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/colour.h"
+#include "draw/gantt.h"
 #include "panels/run_parts.h"
 #include "panels/views.h"
 
 namespace isobar {
 namespace {
 
-constexpr float kLabel = 96;
-constexpr float kLeastRow = 24;
-constexpr float kMostRow = 36;
 constexpr std::size_t kMostTracks = 64;
 
 /// Works the timeline out again when the run, its spans or what is wanted are others.
@@ -40,13 +37,6 @@ void make_again(TimelineState& state, const RunEntry& run, const std::shared_ptr
   }
 }
 
-/// The ground or white, whichever is read better on it.
-Colour words_on(const Theme& theme, Colour colour) {
-  const Colour dark = theme.dark ? theme.ground : theme.text;
-  const Colour light = theme.dark ? theme.text : theme.panel;
-  return contrast(dark, colour) > contrast(light, colour) ? dark : light;
-}
-
 Colour colour_of(const Theme& theme, const std::string& name, bool communicates) {
   if (name == "wait") return with_alpha(theme.dim, communicates ? 0.45F : 0.15F);
   if (is_collective(name)) return stage_colour(theme, "comm");
@@ -54,51 +44,6 @@ Colour colour_of(const Theme& theme, const std::string& name, bool communicates)
   if (name == "normalise") return theme.series[4];
   if (name == "upload") return stage_colour(theme, "copy");
   return stage_colour(theme, name);
-}
-
-/// Where the picture's parts are.
-struct Place {
-  Box all;
-  float left = 0;  ///< of the tracks
-  float top = 0;
-  float row = 0;  ///< height of a track
-  double begin_us = 0, end_us = 1;
-
-  float x(double time_us) const {
-    const double part = std::clamp((time_us - begin_us) / (end_us - begin_us), 0.0, 1.0);
-    return left + (all.x1 - left) * static_cast<float>(part);
-  }
-};
-
-void draw_axis(Ui& ui, ImGuiCanvas& canvas, const Timeline& timeline, const Place& place) {
-  const Theme& theme = ui.theme();
-  Axis axis{
-      .least = 0, .most = (place.end_us - place.begin_us) * 1e-3, .begin = place.left, .end = place.all.x1};
-  for (const Tick& tick : ticks(axis, ui.px(90))) {
-    if (tick.label.empty()) continue;
-    const float x = axis.pixel(tick.value);
-    canvas.fill({x, place.top, x + 1, place.all.y1}, theme.line);
-    canvas.text(x, place.all.y0, tick.label + " ms", Face::small, theme.dim,
-                x > place.all.x1 - ui.px(40) ? 1 : 0);
-  }
-  for (const StepWindow& window : timeline.drawn) {
-    const float x = place.x(static_cast<double>(window.begin_us));
-    canvas.fill({x, place.all.y0 + ui.px(18), x + ui.px(2), place.all.y1}, theme.dim);
-    canvas.text(x + ui.px(6), place.all.y0 + ui.px(18), fmt::format("step {}", window.step), Face::small,
-                theme.text);
-  }
-}
-
-/// The stage comm of the loop is what nothing hides: its time is shaded over all tracks.
-void shade_exposed(Ui& ui, ImGuiCanvas& canvas, const SpanTable& table, const Timeline& timeline,
-                   const Place& place) {
-  for (const std::size_t i : timeline.spans) {
-    const SpanRow& span = table.spans[i];
-    if (table.tracks[span.track] != "loop" || table.names[span.name] != "comm") continue;
-    canvas.fill({place.x(static_cast<double>(span.begin_us)), place.top,
-                 place.x(static_cast<double>(span.end_us)), place.all.y1},
-                with_alpha(stage_colour(ui.theme(), "comm"), 0.14F));
-  }
 }
 
 std::string tip_of(const SpanTable& table, const SpanRow& span, bool communicates) {
@@ -110,32 +55,50 @@ std::string tip_of(const SpanTable& table, const SpanRow& span, bool communicate
   return out;
 }
 
-void draw_spans(Ui& ui, ImGuiCanvas& canvas, const SpanTable& table, const Timeline& timeline,
-                const Place& place) {
-  const Theme& theme = ui.theme();
+Gantt gantt_of(const Theme& theme, const SpanTable& table, const Timeline& timeline) {
+  const auto ms = [&](std::int64_t us) { return static_cast<double>(us - timeline.begin_us) * 1e-3; };
   const std::vector<bool> communicates = comm_tracks(table);
-  std::vector<float> tops(table.tracks.size(), -1);
-  const std::size_t rows = std::min(kMostTracks, timeline.tracks.size());
-  for (std::size_t row = 0; row < rows; ++row) {
-    const std::size_t track = timeline.tracks[row];
-    tops[track] = place.top + place.row * static_cast<float>(row);
-    canvas.text(place.all.x0 + ui.px(4), tops[track] + (place.row - canvas.line_height(Face::small)) / 2,
-                canvas.fitted(table.tracks[track], Face::small, ui.px(kLabel - 8)), Face::small, theme.dim);
+  Gantt out;
+  out.end = ms(timeline.end_us);
+  out.axis = "time in ms";
+  for (const std::size_t track : timeline.tracks) {
+    if (out.rows.size() == kMostTracks) break;
+    GanttRow row{table.tracks[track], {}};
+    for (const std::size_t i : timeline.spans) {
+      const SpanRow& span = table.spans[i];
+      const std::string& name = table.names[span.name];
+      if (span.track == track)
+        row.spans.push_back({ms(span.begin_us), ms(span.end_us), name == "wait" ? "" : name,
+                             colour_of(theme, name, communicates[track])});
+    }
+    out.rows.push_back(std::move(row));
   }
-  const ImVec2 mouse = ImGui::GetMousePos();
+  for (const StepWindow& window : timeline.drawn)
+    out.marks.push_back({ms(window.begin_us), fmt::format("step {}", window.step)});
+  return out;
+}
+
+/// The stage comm of the loop is what nothing hides: its time is shaded over all tracks. The span under the
+/// pointer says what it is.
+void draw_over_spans(Ui& ui, const SpanTable& table, const Timeline& timeline, const GanttArea& area) {
+  const auto x = [&](std::int64_t us) {
+    const double ms = static_cast<double>(us - timeline.begin_us) * 1e-3;
+    return area.x.pixel(std::clamp(ms, area.x.least, area.x.most));
+  };
+  const std::vector<bool> communicates = comm_tracks(table);
   for (const std::size_t i : timeline.spans) {
     const SpanRow& span = table.spans[i];
-    if (tops[span.track] < 0) continue;
-    const std::string& name = table.names[span.name];
-    const float x0 = place.x(static_cast<double>(span.begin_us));
-    const float x1 = std::max(x0 + 1, place.x(static_cast<double>(span.end_us)));
-    const Box box = {x0, tops[span.track] + ui.px(3), x1, tops[span.track] + place.row - ui.px(3)};
-    const Colour colour = colour_of(theme, name, communicates[span.track]);
-    canvas.fill(box, colour);
-    if (x1 - x0 > canvas.text_width(name, Face::small) + ui.px(8) && name != "wait")
-      canvas.text(x0 + ui.px(4), (box.y0 + box.y1 - canvas.line_height(Face::small)) / 2, name, Face::small,
-                  words_on(theme, colour));
-    if (box.contains(point_of(mouse)) && ImGui::IsWindowHovered())
+    const auto found = std::find(timeline.tracks.begin(), timeline.tracks.end(), span.track);
+    const auto row = static_cast<std::size_t>(found - timeline.tracks.begin());
+    const float x0 = x(span.begin_us), x1 = std::max(x0 + 1, x(span.end_us));
+    if (table.tracks[span.track] == "loop" && table.names[span.name] == "comm")
+      ui.canvas().fill({x0, area.rows.front().y0, x1, area.rows.back().y1},
+                       with_alpha(stage_colour(ui.theme(), "comm"), 0.14F));
+    if (row >= area.rows.size()) continue;
+    const Box box = {x0, area.rows[row].y0, x1, area.rows[row].y1};
+    if (x1 - x0 < ui.px(3))  // its edge would hide it
+      ui.canvas().fill(box, colour_of(ui.theme(), table.names[span.name], communicates[span.track]));
+    if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(least_of(box), most_of(box)))
       ImGui::SetTooltip("%s", tip_of(table, span, communicates[span.track]).c_str());
   }
 }
@@ -182,26 +145,17 @@ void draw_figures(Ui& ui, const SpanTable& table, const std::vector<FigureRow>& 
   ui.record("figures", {top.x, top.y, end.x, end.y});
 }
 
-/// `below` pixels are kept for what follows.
-void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline, float below) {
+void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const std::size_t rows = std::min(kMostTracks, timeline.tracks.size());
-  Place place;
-  const float room = ImGui::GetContentRegionAvail().y - ui.px(48) - below;
-  place.row = std::clamp(room / static_cast<float>(std::max<std::size_t>(1, rows)), ui.px(kLeastRow),
-                         ui.px(kMostRow));
-  const float height = ui.px(40) + place.row * static_cast<float>(rows);
-  place.all = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
-  place.left = at.x + ui.px(kLabel);
-  place.top = at.y + ui.px(38);
-  place.begin_us = static_cast<double>(timeline.begin_us);
-  place.end_us = static_cast<double>(timeline.end_us);
-  ui.area("tracks", {place.all.width(), height});
+  const float width = ImGui::GetContentRegionAvail().x;
   ImGuiCanvas canvas = ui.canvas();
-  draw_axis(ui, canvas, timeline, place);
-  shade_exposed(ui, canvas, table, timeline, place);
-  draw_spans(ui, canvas, table, timeline, place);
-  if (timeline.tracks.size() > rows) ui.dim(fmt::format("and {} more tracks", timeline.tracks.size() - rows));
+  Sketch sketch(canvas, ui.theme());
+  GanttArea area;
+  const float end = paint_gantt(sketch, gantt_of(ui.theme(), table, timeline), point_of(at), width, &area);
+  draw_over_spans(ui, table, timeline, area);
+  ui.area("tracks", {width, end - at.y});
+  if (timeline.tracks.size() > kMostTracks)
+    ui.dim(fmt::format("and {} more tracks", timeline.tracks.size() - kMostTracks));
 }
 
 /// `rank` is -1 for a run of one.
@@ -240,11 +194,9 @@ void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
   const bool more = state.made && state.made->drawn.back().step < state.made->last_step;
   if (ui.button("Later", ButtonKind::plain, more)) state.first = first + state.steps;
   if (ranks < 2) return;
-  ImGui::SameLine(0, ui.px(16));
-  ui.label("rank", 0);
+  ui.beside(16).label("rank", 0);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
-    ImGui::SameLine(0, ui.px(2));
-    if (ui.choice(fmt::format("r{}", rank), state.rank == static_cast<int>(rank)))
+    if (ui.beside(2).choice(fmt::format("r{}", rank), state.rank == static_cast<int>(rank)))
       state.rank = static_cast<int>(rank);
   }
 }
@@ -253,11 +205,9 @@ void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
 
 void draw_timeline(Ui& ui, const Data& data, AppState& state, Requests&) {
   const std::shared_ptr<const RunEntry> run = data.feed.runs->find(state.run);
-  if (!run || !run->detail) {
-    ui.empty_state(run ? "Reading the run ..." : "No run is chosen",
-                   run ? "This takes a moment." : "Choose one on the left, or press Space for a new one.");
-    return;
-  }
+  if (!run || !run->detail)
+    return ui.nothing(run ? "Reading the run ..." : "No run is chosen",
+                      run ? "This takes a moment." : "Choose one on the left, or press Space for a new one.");
   TimelineState& mine = state.timeline;
   ui.text(title_of(*run), Face::title);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
@@ -279,7 +229,7 @@ void draw_timeline(Ui& ui, const Data& data, AppState& state, Requests&) {
     if (mine.made) {
       ui.note(figures_text(*mine.made, detail.ranks ? mine.rank : -1));
       const std::vector<FigureRow> rows = figure_rows(*table, *mine.made);
-      draw_picture(ui, *table, *mine.made, ui.px(22) * static_cast<float>(rows.size() + 1) + ui.px(12));
+      draw_picture(ui, *table, *mine.made);
       ui.gap(4);
       draw_figures(ui, *table, rows);
     } else {

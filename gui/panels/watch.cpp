@@ -260,15 +260,12 @@ void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {
     }
     ImGui::SameLine(0, 0);
   }
-  ImGui::SameLine(0, ui.px(12));
-  if (ui.checkbox("log x", &state.settings.log_x, "log x")) link.fit_x = true;
-  ImGui::SameLine(0, ui.px(16));
-  ui.label("smooth");
+  if (ui.beside(12).checkbox("log x", &state.settings.log_x, "log x")) link.fit_x = true;
+  ui.beside(16).label("smooth");
   ui.slider("smoothing", &state.settings.smoothing, 0, 0.99, ui.px(80));
   ui.tip("Weight of the past in an exponential moving average; the raw line stays, faint. 0 = off");
   if (!link.fit_x) {
-    ImGui::SameLine(0, ui.px(12));
-    if (ui.button("Fit")) link.fit_x = true;
+    if (ui.beside(12).button("Fit")) link.fit_x = true;
     ui.tip("F over a plot, or a double click");
   }
   link.log_x = state.settings.log_x;
@@ -315,10 +312,8 @@ void draw_watch(Ui& ui, const Data& data, AppState& state, Requests& ask) {
       state.maps.channel = -1;
     }
   }
-  if (!run->detail) {
-    ui.empty_state("Reading the run ...", run->problem.empty() ? "This takes a moment." : run->problem);
-    return;
-  }
+  if (!run->detail)
+    return ui.nothing("Reading the run ...", run->problem.empty() ? "This takes a moment." : run->problem);
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("plots");
   draw_plots(ui, state, run, ask);

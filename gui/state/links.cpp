@@ -18,17 +18,15 @@ constexpr std::size_t kMostBytes = 2000;
 
 LinkTarget nowhere(std::string why) { return {.kind = Kind::nowhere, .text = std::move(why)}; }
 
-bool is_scheme_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' || c == '-' ||
-         c == '.';
-}
-
 /// "https" of "https://..."; "" of a path.
 std::string scheme_of(const std::string& link) {
   const std::size_t colon = link.find(':');
   if (colon == std::string::npos || colon == 0) return "";
   const std::string scheme = link.substr(0, colon);
-  return std::all_of(scheme.begin(), scheme.end(), is_scheme_letter) ? scheme : "";
+  const bool plain = std::all_of(scheme.begin(), scheme.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
+  });
+  return plain ? scheme : "";
 }
 
 LinkTarget web(const std::string& link) {

@@ -214,39 +214,6 @@ void paint_command(Brush& brush, std::size_t length, bool& command_next) {
   brush.paint(length, Shade::call);
 }
 
-bool is_toml_word(char c) { return is_word(c) || c == '-' || c == '+' || c == '.' || c == ':'; }
-
-// "[name]" or "[[name]]" alone on a line, and not the row of an array.
-std::size_t toml_table_length(const Brush& brush) {
-  const std::string_view rest = brush.rest();
-  const std::size_t close = rest.find(']');
-  if (close == std::string_view::npos) return 0;
-  const std::size_t end = brush.count_while([](char c) { return c == ']'; }, close);
-  const std::size_t after = brush.count_while(is_code_blank, end);
-  const bool alone = after == rest.size() || rest[after] == '#';
-  return alone && rest.substr(0, close).find(',') == std::string_view::npos ? end : 0;
-}
-
-Shade toml_value_shade(std::string_view word) {
-  if (word == "true" || word == "false") return Shade::keyword;
-  const std::string_view bare = word.front() == '+' || word.front() == '-' ? word.substr(1) : word;
-  const bool number = !bare.empty() && (is_digit(bare.front()) || bare == "inf" || bare == "nan");
-  return number ? Shade::number : Shade::plain;
-}
-
-// A string or a bare word: a key when '=' follows, else a value.
-void paint_toml_word(Brush& brush) {
-  const bool quoted = brush.now() == '"' || brush.now() == '\'';
-  std::size_t length = quoted ? brush.quoted_length(0, brush.now() == '"') : brush.count_while(is_toml_word);
-  if (brush.sees("\"\"\"") || brush.sees("'''")) {
-    const std::size_t end = brush.rest().find(brush.rest().substr(0, 3), 3);
-    length = end == std::string_view::npos ? brush.rest().size() : end + 3;
-  }
-  const bool key = brush.peek(brush.count_while(is_code_blank, length)) == '=';
-  const Shade value = quoted ? Shade::string : toml_value_shade(brush.rest().substr(0, length));
-  brush.paint(length, key ? Shade::plain : value);
-}
-
 }  // namespace
 
 std::vector<ColouredPiece> colour_cpp(std::string_view line, ColourState& state) {
@@ -285,22 +252,6 @@ std::vector<ColouredPiece> colour_shell(std::string_view line) {
       word_begins = false;
     }
     previous = c;
-  }
-  return brush.take();
-}
-
-std::vector<ColouredPiece> colour_toml(std::string_view line) {
-  Brush brush(line);
-  brush.paint_blanks();
-  if (brush.now() == '[') brush.paint(toml_table_length(brush), Shade::type);
-  while (!brush.is_done()) {
-    if (brush.now() == '#') {
-      brush.paint_rest(Shade::comment);
-    } else if (brush.now() == '"' || brush.now() == '\'' || is_toml_word(brush.now())) {
-      paint_toml_word(brush);
-    } else {
-      brush.paint(1, Shade::plain);
-    }
   }
   return brush.take();
 }

@@ -27,7 +27,6 @@ struct ColourState {
 /// piece never ends within a character of UTF-8.
 std::vector<ColouredPiece> colour_cpp(std::string_view line, ColourState& state);
 std::vector<ColouredPiece> colour_shell(std::string_view line);
-std::vector<ColouredPiece> colour_toml(std::string_view line);
 
 struct CodePage {
   std::vector<DiffLine> lines;

@@ -185,15 +185,12 @@ void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& v
     const bool beside = entry.line->equals > 0 && entry.line->equals == nearest->line->equals;
     const bool first = (&entry == nearest || beside) && values.size() > 1;
     ui.text(fmt::format("{:>9}", engineering(entry.value, 4)), Face::mono_small, ui.theme().text);
-    ImGui::SameLine(0, ui.px(8));
-    ui.text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
+    ui.beside(8).text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
     if (!entry.band.empty()) {
-      ImGui::SameLine(0, ui.px(8));
-      ui.dim(entry.band);
+      ui.beside(8).dim(entry.band);
     }
     if (entry.x == x) continue;
-    ImGui::SameLine(0, ui.px(8));
-    ui.dim("at " + place(entry.x));
+    ui.beside(8).dim("at " + place(entry.x));
   }
   if (values.size() > 14) ui.dim(fmt::format("{} more", values.size() - 14));
   ImGui::EndTooltip();

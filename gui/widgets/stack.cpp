@@ -150,10 +150,8 @@ void tooltip(Ui& ui, const StackSpec& spec, const StackColumn& column) {
     ImGui::Dummy({ui.px(12), ui.px(13)});
     ui.canvas().fill({at.x, at.y + ui.px(3), at.x + ui.px(10), at.y + ui.px(13)},
                      i < spec.stages.size() ? spec.stages[i].colour : spec.rest_colour, ui.px(2));
-    ImGui::SameLine(0, ui.px(4));
-    ui.text(fmt::format("{:>8} ms", engineering(column.stages_us[i] * 1e-3, 3)), Face::mono_small);
-    ImGui::SameLine(0, ui.px(8));
-    ui.text(i < spec.stages.size() ? spec.stages[i].name : "rest", Face::small);
+    ui.beside(4).text(fmt::format("{:>8} ms", engineering(column.stages_us[i] * 1e-3, 3)), Face::mono_small);
+    ui.beside(8).text(i < spec.stages.size() ? spec.stages[i].name : "rest", Face::small);
   }
   ImGui::EndTooltip();
 }

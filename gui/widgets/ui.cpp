@@ -309,10 +309,24 @@ void Ui::wrapped(std::string_view words, Face face, Colour colour) {
   text(lines_of(words, face), face, colour);
 }
 
-void Ui::label(std::string_view words, float gap) {
+Ui& Ui::beside(float gap) {
+  ImGui::SameLine(0, gap < 0 ? -1 : px(gap));
+  return *this;
+}
+
+Ui& Ui::at_x(float x) {
+  ImGui::SameLine(x);
+  return *this;
+}
+
+Ui& Ui::framed() {
   ImGui::AlignTextToFramePadding();
-  dim(words);
-  ImGui::SameLine(0, px(gap));
+  return *this;
+}
+
+void Ui::label(std::string_view words, float gap) {
+  framed().dim(words);
+  beside(gap);
 }
 
 Box Ui::space(float height, std::string_view name) {

@@ -97,6 +97,12 @@ class Ui {
   void warning(std::string_view words) { wrapped(words, Face::small, theme().warn); }
   void problem(std::string_view words) { wrapped(words, Face::small, theme().bad); }
   void sentence(std::string_view words) { wrapped(words, Face::text, theme().text); }
+  /// What follows stands on the line of what was drawn last, so many pixels right of it (-1 = as widgets
+  /// usually are), or at this x of the window.
+  Ui& beside(float gap = -1);
+  Ui& at_x(float x);
+  /// Text that follows stands as high as the words of a button.
+  Ui& framed();
   /// Words before a field, on its line.
   void label(std::string_view words, float gap = 6);
   /// Space over the rest of the line to be drawn on, named for tests; `panel`: on the ground of a panel.
@@ -104,6 +110,7 @@ class Ui {
   Box panel(float height, std::string_view name = {});
   /// What to do next, in the middle of an empty place; true when `action` (may be "") was clicked.
   bool empty_state(std::string_view title, std::string_view words, std::string_view action = {});
+  void nothing(std::string_view title, std::string_view words) { empty_state(title, words); }
   void tip(std::string_view words);
   void gap(float pixels) { ImGui::Dummy({0, px(pixels)}); }
 

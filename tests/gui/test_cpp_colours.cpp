@@ -27,7 +27,6 @@ std::string cpp(std::string_view line) {
 }
 
 std::string shell(std::string_view line) { return painted(line, colour_shell(line)); }
-std::string toml(std::string_view line) { return painted(line, colour_toml(line)); }
 
 }  // namespace
 
@@ -80,18 +79,6 @@ TEST_CASE("a shell line: commands, strings, comments") {
   CHECK(shell("echo 'open") == "ffff.sssss");
 }
 
-TEST_CASE("a line of TOML: tables, keys, values") {
-  CHECK(toml("[data]  # x") == "tttttt..ccc");
-  CHECK(toml("[[runs.list]]") == "ttttttttttttt");
-  CHECK(toml("root = \"a#b\"  # c") == ".......sssss..ccc");
-  CHECK(toml("lr = 1e-3") == ".....nnnn");
-  CHECK(toml("true = false") == ".......kkkkk");
-  CHECK(toml("a.1 = [1, -2, +inf]") == ".......n..nn..nnnn.");
-  CHECK(toml("[1, 2],") == ".n..n..");
-  CHECK(toml("\"key\" = { b = 'x\\' }") == "..............ssss..");
-  CHECK(toml("s = \"\"\"a\"b\"\"\"") == "....sssssssss");
-}
-
 TEST_CASE("any bytes are covered without gaps, and characters stay whole") {
   std::mt19937 random(7);
   const std::string letters = "ab R\"'(/*#\\<>0x.e+-=[]{},;&|\t_\xc3\xa9\xff" + std::string(1, '\0');
@@ -102,7 +89,6 @@ TEST_CASE("any bytes are covered without gaps, and characters stay whole") {
     CAPTURE(line);
     REQUIRE(cpp(line).find('?') == std::string::npos);
     REQUIRE(shell(line).find('?') == std::string::npos);
-    REQUIRE(toml(line).find('?') == std::string::npos);
   }
   CHECK(cpp("é = \"é\\é\";") == ".....sssssss.");
 }
@@ -115,7 +101,6 @@ TEST_CASE("hostile long lines take time in proportion to their length") {
     ColourState state;
     colour_cpp(line, state);
     colour_shell(line);
-    colour_toml(line);
   }
   SUCCEED("finished");
 }

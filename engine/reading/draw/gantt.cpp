@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "draw/axis.h"
-
 namespace isobar {
 namespace {
 
@@ -113,7 +111,7 @@ LegendEntry stage_entry(const Theme& theme, std::string_view stage, std::string 
           stage_hatch(stage)};
 }
 
-float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width) {
+float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width, GanttArea* area) {
   const GanttPlaces places = gantt_places(sketch, gantt, at, width);
   if (!gantt.marks.empty()) at.y += sketch.px(kGanttLabel);
   const float bottom = at.y + places.row * static_cast<float>(gantt.rows.size());
@@ -130,6 +128,7 @@ float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width)
     const float left = std::clamp(x - half, at.x, std::max(at.x, at.x + width - 2 * half));
     sketch.canvas().text(left, at.y - sketch.px(kGanttLabel), mark.words, Face::small, sketch.theme().text);
   }
+  if (area != nullptr) *area = {places.x, std::move(bars)};
   return bottom + sketch.px(28);
 }
 

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "draw/axis.h"
 #include "draw/sketch.h"
 
 namespace isobar {
@@ -39,7 +40,13 @@ struct Gantt {
   std::vector<GanttMark> marks;  ///< upright lines through all rows, their words above them
 };
 
+/// Where its rows are, for who points at them.
+struct GanttArea {
+  Axis x;
+  std::vector<Box> rows;
+};
+
 /// Gives the y where it ends.
-float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width);
+float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width, GanttArea* area = nullptr);
 
 }  // namespace isobar
