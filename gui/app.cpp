@@ -214,7 +214,7 @@ void App::draw() {
   wish(now);
 }
 
-/// False, and a message: it did not start.
+/// Starts a program; false, with a message, where it did not start.
 bool App::launch(const RunRequest& request) {
   try {
     launcher_.start(request);

@@ -44,7 +44,7 @@ void App::show_recorded() {
   state_.watch.link.fit_x = true;
 }
 
-/// Of which everything is wanted.
+/// The runs that are shown, so that everything of them is read.
 std::set<std::string> App::shown_runs(const Data& data) const {
   std::set<std::string> out;
   if (!state_.run.empty()) out.insert(state_.run);
@@ -56,7 +56,8 @@ std::set<std::string> App::shown_runs(const Data& data) const {
 }
 
 void App::wish(const Data& data) {
-  FeedWishes wishes{.open = shown_runs(data)};
+  FeedWishes wishes;
+  wishes.open = shown_runs(data);
   if (state_.view == View::maps)
     std::tie(wishes.fields_run, wishes.fields_step) = wanted_fields(data, state_);
   const bool mine = data.starting && (state_.run.empty() || state_.run == data.started_run);

@@ -305,9 +305,8 @@ int run_window(const AppOptions& app_options, const WindowOptions& options,
   begin_with(app.state());
   const int code = options.screenshot.empty() ? run_loop(app, screen.window(), options)
                                               : run_for_screenshot(app, screen.window(), options);
-  if (options.screenshot.empty()) {
+  if (options.screenshot.empty())
     glfwGetWindowSize(screen.window(), &app.state().settings.width, &app.state().settings.height);
-  }
   return code;
 }
 

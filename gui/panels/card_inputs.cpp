@@ -74,7 +74,7 @@ Box draw_option(Ui& ui, const std::string& name, const std::string& key, ImVec2 
   return place.box;
 }
 
-/// With an arrow or a bar.
+/// A direction is a wide button with an arrow or a bar.
 void draw_direction(Ui& ui, const std::string& key, const char* words, float width, CardState& card) {
   const Box box = draw_option(ui, "direction " + key, key, {width, ui.px(48)}, card);
   ImGuiCanvas canvas = ui.canvas();
@@ -184,8 +184,7 @@ void draw_find(Ui& ui, const Data& data, AppState& state, const Question& questi
   ImGui::SameLine(0, ui.px(8));
   draw_field(ui, "", ui.px(90), card);
   const std::string line = printable(line_on_card(asked_text(data, question), card), 200);
-  ui.text(ui.canvas().fitted(line, Face::mono_small, ImGui::GetContentRegionAvail().x), Face::mono_small,
-          ui.theme().text);
+  ui.fitted(line, Face::mono_small, ui.theme().text);
 }
 
 /// The ticked runs are the answer.
@@ -199,9 +198,7 @@ Runs runs_on_card(const Data& data, const AppState& state) {
 
 void draw_make(Ui& ui, const Data& data, const AppState& state) {
   const Runs runs = runs_on_card(data, state);
-  for (const auto& run : runs)
-    ui.text(ui.canvas().fitted(title_of(*run), Face::mono_small, ImGui::GetContentRegionAvail().x),
-            Face::mono_small);
+  for (const auto& run : runs) ui.fitted(title_of(*run), Face::mono_small, ui.theme().text);
   ui.note(runs.empty()
               ? "Make runs of your own, then tick them in the list on the left: they are your answer."
               : counted(static_cast<std::int64_t>(runs.size()), "ticked run") + ": your answer.");

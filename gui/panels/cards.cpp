@@ -99,7 +99,7 @@ void draw_making(Ui& ui, const Data& data) {
   ui.record("run bar", bar);
   const auto& lines = data.feed.log;
   const std::string last = lines && !lines->empty() ? lines->back() : "starting";
-  ui.text(canvas.fitted(last, Face::mono_small, row.width()), Face::mono_small, ui.theme().dim);
+  ui.fitted(last, Face::mono_small, ui.theme().dim);
 }
 
 std::string cost_words(const AskedQuestion& asked) {
@@ -192,8 +192,7 @@ void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& pl
   const bool again = card.again_of != 0 && card.again_of == newest;
   state.course.question = question.id;
   const CardBox box(ui, "card " + place, ui.theme().ground);
-  ui.framed().dim(ui.canvas().fitted("asked by " + question.from, Face::small,
-                                     ImGui::GetContentRegionAvail().x - ui.px(120)));
+  ui.framed().fitted("asked by " + question.from, Face::small, ui.theme().dim, 120);
   draw_pager(ui, ids, shown);
   draw_asked(ui, question);
   ui.gap(2);

@@ -22,9 +22,8 @@ struct LessonRuns {
 /// The preset that rates of the ladder are of: rates of different sizes say nothing about each other.
 std::string ladder_preset(const Data& data) {
   for (const auto& run : data.feed.runs->runs) {
-    if (run->view.summary.samples_per_s > 0 && !run->foreign && run->view.is_measured_here()) {
+    if (run->view.summary.samples_per_s > 0 && !run->foreign && run->view.is_measured_here())
       return run->view.preset;
-    }
   }
   return "";
 }
@@ -37,9 +36,7 @@ LessonRuns runs_of(const Data& data, const std::string& lesson, const std::strin
     out.running = out.running || run->view.state == RunState::running;
     out.done = out.done || run->view.state == RunState::done;
     const bool trained = marks_of(run->view).empty();
-    if (trained && run->view.preset == preset) {
-      out.best = std::max(out.best, run->view.summary.samples_per_s);
-    }
+    if (trained && run->view.preset == preset) out.best = std::max(out.best, run->view.summary.samples_per_s);
   }
   return out;
 }
@@ -199,9 +196,8 @@ bool matches(const RunEntry& run, const std::string& filter) {
 std::string result_text(const RunEntry& run) {
   const RunSummary& summary = run.view.summary;
   if (run.foreign) return "events";
-  if (!summary.measure.empty()) {
+  if (!summary.measure.empty())
     return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
-  }
   if (summary.has_scores) return fmt::format("{} {}", summary.headline, engineering(summary.rmse, 3));
   if (!summary.has_losses)
     return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
@@ -270,9 +266,8 @@ void draw_ladder(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   ui.text("LADDER", Face::small, ui.theme().dim);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
   const LadderRates rates = rates_of(data);
-  for (std::size_t i = 0; i < rates.runs.size(); ++i) {
+  for (std::size_t i = 0; i < rates.runs.size(); ++i)
     draw_lesson(ui, data, data.project.lessons[i], rates.runs[i], rates, state, ask);
-  }
   ImGui::PopStyleVar();
   for (const std::string& problem : data.project.problems) ui.problem(problem);
 }

@@ -41,7 +41,7 @@ class LessonFlow {
  private:
   const std::string& lesson() const { return card_.info.name; }
 
-  /// Of the questions of the lesson those that are so.
+  /// The questions of the lesson for which the condition holds, by id.
   template <class Condition>
   Ids ids(Condition is_wanted) const {
     Ids out;

@@ -53,10 +53,9 @@ void draw_tail(Ui& ui, const Data& data) {
   const std::string command = command_text(data.started);
   ui.dim(command);
   ui.readable(command, Face::small);
-  const float width = ImGui::GetContentRegionAvail().x;
   const std::size_t first = lines->size() - std::min(kTail, lines->size());
   for (std::size_t i = first; i < lines->size(); ++i) {
-    ui.text(ui.canvas().fitted((*lines)[i], Face::mono_small, width), Face::mono_small, ui.theme().text);
+    ui.fitted((*lines)[i], Face::mono_small, ui.theme().text);
     ui.readable((*lines)[i], Face::mono_small);
   }
 }

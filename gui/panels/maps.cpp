@@ -122,9 +122,8 @@ void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, AppState& s
   std::vector<std::string> names;
   for (int i = 0; i < static_cast<int>(set.channels); ++i) names.push_back(channel_name(run, i));
   std::string name = channel_name(run, channel);
-  if (ui.combo("map channel", names, name, ui.px(90))) {
+  if (ui.combo("map channel", names, name, ui.px(90)))
     state.maps.channel = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
-  }
   ImGui::SameLine(0, ui.px(12));
   draw_player(ui, run.detail->field_steps, state.maps, at, state.now_s);
 }
@@ -180,7 +179,7 @@ MapGrid grid_of(const Ui& ui, const FieldSet& set) {
   return best;
 }
 
-/// By MapPart.
+/// The titles of the maps, in the order of MapPart.
 std::array<std::string, kMapParts> titles_of(const MapsState& maps, const std::string& channel) {
   return {"Prediction, " + channel, "Its error: RMSE " + engineering(maps.rmse, 3),
           "Persistence: the state now", "Its error: RMSE " + engineering(maps.persistence_rmse, 3),

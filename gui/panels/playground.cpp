@@ -157,9 +157,7 @@ void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   ui.tip(command_text(request));
   if (ui.beside().button("Back to the preset", ButtonKind::quiet, !form.changed.empty(), "reset knobs"))
     reset_form(form, ask);
-  ui.beside().framed().text(ui.canvas().fitted(command_text(request), Face::mono_small,
-                                               ImGui::GetContentRegionAvail().x - ui.px(8)),
-                            Face::mono_small, ui.theme().dim);
+  ui.beside().framed().fitted(command_text(request), Face::mono_small, ui.theme().dim, 8);
 }
 
 /// Where there are no rates, how to get them.

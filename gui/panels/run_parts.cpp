@@ -65,36 +65,44 @@ void draw_next(Ui& ui, const Data& data, const RunVerdict& verdict, const RunVie
 
 constexpr std::size_t kMostRows = 8;
 
-/// Columns of a row, from the left edge of the panel in pixels of scale 1; the bar takes what is left.
-struct Columns {
-  float rate, step, comm, waits, last, memory, bar;
-};
-constexpr Columns kColumns = {236, 306, 376, 450, 512, 586, 610};
-
-constexpr float kLeastBar = 60;
-
 std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
+
+/// A column of numbers that end at `right`, in pixels of scale 1 from the left edge.
+struct Column {
+  float right;
+  const char* head;
+  std::string (*words)(const RanksView& view, const RankFigures& rank);
+};
+using Ranks = const RanksView&;
+using Rank = const RankFigures&;
+constexpr Column kColumns[] = {
+    {236, "samples/s",
+     [](Ranks, Rank rank) {
+       return rank.samples_per_s > 0 ? fmt::format("{:.1f}", rank.samples_per_s) : "-";
+     }},
+    {306, "step ms", [](Ranks, Rank rank) { return milliseconds(rank.step_us); }},
+    {376, "comm ms", [](Ranks, Rank rank) { return milliseconds(rank.comm_us); }},
+    {450, "waits ms", [](Ranks, Rank rank) { return milliseconds(rank.waits_us); }},
+    {512, "last in",
+     [](Ranks view, Rank rank) { return view.steps > 0 ? fmt::format("{}", rank.last_in) : "-"; }},
+    {586, "memory", [](Ranks, Rank rank) {
+       return rank.peak_bytes < 0 ? "-" : human_bytes(static_cast<std::uint64_t>(rank.peak_bytes));
+     }}};
+constexpr float kBar = 610, kLeastBar = 60;  // the bar takes what is left
 
 void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   const Colour dim = ui.theme().dim;
-  const auto put = [&](float x, const char* words, float across) {
-    canvas.text(box.x0 + ui.px(x), box.y0, words, Face::small, dim, across);
-  };
-  put(8, "rank", 0);
-  put(kColumns.rate, "samples/s", 1);
-  put(kColumns.step, "step ms", 1);
-  put(kColumns.comm, "comm ms", 1);
-  put(kColumns.waits, "waits ms", 1);
-  put(kColumns.last, "last in", 1);
-  put(kColumns.memory, "memory", 1);
-  const float left = box.x0 + ui.px(kColumns.bar);
+  canvas.text(box.x0 + ui.px(8), box.y0, "rank", Face::small, dim);
+  for (const Column& column : kColumns)
+    canvas.text(box.x0 + ui.px(column.right), box.y0, column.head, Face::small, dim, 1);
+  const float left = box.x0 + ui.px(kBar);
   if (box.x1 - left < ui.px(kLeastBar)) return;
   canvas.text(left, box.y0, canvas.fitted("own work, then exposed comm", Face::small, box.x1 - left),
               Face::small, dim);
 }
 
 void draw_bar(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigures& rank, const Box& box) {
-  const float left = box.x0 + ui.px(kColumns.bar);
+  const float left = box.x0 + ui.px(kBar);
   const float width = box.x1 - ui.px(12) - left;
   double most_us = 1;
   for (const RankFigures& one : view.ranks) most_us = std::max(most_us, one.step_us);
@@ -117,15 +125,8 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const std::string where = rank.host.empty() ? state : state + ", " + rank.host;
   canvas.text(box.x0 + ui.px(40), y, canvas.fitted(where, Face::small, ui.px(140)), Face::small,
               rank.is_lost() || slow ? colour : theme.dim);
-  const auto put = [&](float x, const std::string& words) {
-    canvas.text(box.x0 + ui.px(x), y, words, Face::text, theme.text, 1);
-  };
-  put(kColumns.rate, rank.samples_per_s > 0 ? fmt::format("{:.1f}", rank.samples_per_s) : "-");
-  put(kColumns.step, milliseconds(rank.step_us));
-  put(kColumns.comm, milliseconds(rank.comm_us));
-  put(kColumns.waits, milliseconds(rank.waits_us));
-  put(kColumns.last, view.steps > 0 ? fmt::format("{}", rank.last_in) : "-");
-  put(kColumns.memory, rank.peak_bytes < 0 ? "-" : human_bytes(static_cast<std::uint64_t>(rank.peak_bytes)));
+  for (const Column& column : kColumns)
+    canvas.text(box.x0 + ui.px(column.right), y, column.words(view, rank), Face::text, theme.text, 1);
   draw_bar(ui, canvas, view, rank, box);
 }
 

@@ -144,7 +144,7 @@ void draw_scene(Ui& ui, TheatreState& mine, float height) {
   for (const std::string& words : counters) y = sketch.words({x, y}, room, words, {.face = Face::text});
   click_clock(ui, mine, clock);
   ImGui::SetCursorScreenPos(top);
-  ui.space(std::max(height, y - top.y));  // few pixels are exceeded, and scrolled to
+  ui.space(std::max(height, y - top.y));  // what exceeds the panel is scrolled to
 }
 
 void draw_legend(Ui& ui, const Theatre& theatre) {

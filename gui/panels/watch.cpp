@@ -302,9 +302,8 @@ void draw_watch(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   draw_verdict(ui, data, run, state, ask);
   draw_plot_controls(ui, state, state.watch.link);
   if (run->view.channels.size() > 1) {
-    if (ImGui::GetItemRectMax().x + ui.px(170) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
+    if (ImGui::GetItemRectMax().x + ui.px(170) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth())
       ImGui::SameLine(0, ui.px(16));
-    }
     ui.label("RMSE of");
     std::string channel = watched_channel(state, *run);
     if (ui.combo("channel", run->view.channels, channel, ui.px(90))) {

@@ -31,9 +31,8 @@ std::vector<std::string> lines_of(std::string_view text, bool begins_inside) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     // A live line that was overwritten on a terminal: its last form counts.
-    if (const std::size_t back = line.rfind('\r'); back != std::string_view::npos && back + 1 < line.size()) {
+    if (const std::size_t back = line.rfind('\r'); back != std::string_view::npos && back + 1 < line.size())
       line.remove_prefix(back + 1);
-    }
     out.push_back(printable(line, kMostLineBytes));
     text.remove_prefix(std::min(text.size(), end + 1));
   }

@@ -1,6 +1,6 @@
 #pragma once
 // What the window shows and what the user asks for. Panels read Data, keep their own part of AppState, and
-// return Requests; only the application acts on them.
+// add to Requests; only the application acts on them.
 #include <array>
 #include <map>
 #include <optional>
@@ -57,7 +57,7 @@ struct FormState {
   bool picked = false;      ///< the preset was chosen here; else it is that of the run that is looked at
   std::vector<PresetFact> presets = {};  ///< while their menu is open
 
-  /// Of this key, as the next run has it; "" = there is no such key.
+  /// The text of a key as the next run has it; "" = there is no such key.
   std::string text(const std::string& key) const;
   /// The value of the preset is no change.
   void set(const std::string& key, const std::string& text);
@@ -279,7 +279,7 @@ struct AppState {
 PlotLine line_of(const std::shared_ptr<const RunEntry>& run, std::string_view curve, XAxis axis,
                  std::string label, Colour colour, Mark mark);
 
-/// By XAxis: "step", "epoch", ...
+/// The name of each XAxis: "step", "epoch", ...
 inline constexpr std::array<const char*, 4> kAxisTitles = {"step", "epoch", "time", "samples"};
 
 /// What a plot of throughput shows: its lines are bands (draw/band.h).

@@ -15,7 +15,6 @@ namespace isobar {
 
 namespace {
 
-constexpr std::size_t kMostInput = std::size_t{1} << 20;
 // A short text can ask for a huge result (a wide table of empty cells, one long address used many times).
 constexpr std::size_t kMostOutput = std::size_t{16} << 20;
 constexpr std::size_t kCostOfPiece = 64;
@@ -115,9 +114,8 @@ void Flattener::close_container() {
 
 void Flattener::begin_item() {
   std::string marker = "•";
-  if (!containers_.empty() && containers_.back().ordered) {
+  if (!containers_.empty() && containers_.back().ordered)
     marker = std::to_string(containers_.back().next_number++) + ".";
-  }
   open({Container::Kind::item});
   marker_ = std::move(marker);
 }
@@ -190,9 +188,8 @@ void Flattener::enter_block(MD_BLOCKTYPE type, const void* detail) {
 }
 
 void Flattener::leave_block(MD_BLOCKTYPE type) {
-  if (type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL || type == MD_BLOCK_OL || type == MD_BLOCK_LI) {
+  if (type == MD_BLOCK_QUOTE || type == MD_BLOCK_UL || type == MD_BLOCK_OL || type == MD_BLOCK_LI)
     return close_container();
-  }
   if (type == MD_BLOCK_TH || type == MD_BLOCK_TD) return trim_spans(leaf_.rows.back().back());
   if (type == MD_BLOCK_HTML) return end_html();
   if (type == MD_BLOCK_HR || type == MD_BLOCK_CODE || type == MD_BLOCK_TABLE) {
@@ -350,8 +347,7 @@ int guarded(void* user, Action action) noexcept {
 }  // namespace
 
 std::vector<MarkdownBlock> parse_markdown(std::string_view text) {
-  const std::string_view shown = text.substr(0, kMostInput);
-  const std::string clean = with_bounded_nesting(clean_utf8(shown), kDeepest);
+  const std::string clean = with_bounded_nesting(clean_utf8(text), kDeepest);
   MD_PARSER parser = {};
   parser.flags = MD_FLAG_TABLES | MD_FLAG_PERMISSIVEURLAUTOLINKS;
   parser.enter_block = [](MD_BLOCKTYPE type, void* detail, void* user) {
@@ -372,11 +368,7 @@ std::vector<MarkdownBlock> parse_markdown(std::string_view text) {
   Flattener flattener;
   const int result = md_parse(clean.data(), static_cast<MD_SIZE>(clean.size()), &parser, &flattener);
   if (flattener.failure) std::rethrow_exception(flattener.failure);
-  if (result != 0) {
-    flattener.add_notice("The rest of this text is not shown: it is too large when laid out.");
-  } else if (shown.size() < text.size()) {
-    flattener.add_notice("The rest of this text is not shown: it is longer than 1 MiB.");
-  }
+  if (result != 0) flattener.add_notice("The rest of this text is not shown: it is too large when laid out.");
   return flattener.take();
 }
 

@@ -133,12 +133,10 @@ void trim_spans(std::vector<TextSpan>& spans) {
   spans.erase(spans.begin(), std::find_if(spans.begin(), spans.end(), has_more));
   while (!spans.empty() && !has_more(spans.back())) spans.pop_back();
   if (spans.empty()) return;
-  if (std::string& first = spans.front().text; !spans.front().code) {
+  if (std::string& first = spans.front().text; !spans.front().code)
     first.erase(first.begin(), std::find_if_not(first.begin(), first.end(), is_span_blank));
-  }
-  if (std::string& last = spans.back().text; !spans.back().code) {
+  if (std::string& last = spans.back().text; !spans.back().code)
     last.erase(std::find_if_not(last.rbegin(), last.rend(), is_span_blank).base(), last.end());
-  }
 }
 
 }  // namespace isobar

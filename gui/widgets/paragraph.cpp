@@ -115,7 +115,7 @@ class Paragraph {
   std::string clicked_;
 };
 
-/// By Shade, from keyword on.
+/// The inks of each Shade, from keyword on.
 constexpr Colour Theme::Code::*kInks[] = {
     &Theme::Code::keyword, &Theme::Code::type,         &Theme::Code::number, &Theme::Code::string,
     &Theme::Code::comment, &Theme::Code::preprocessor, &Theme::Code::call};

@@ -186,9 +186,7 @@ void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& v
     const bool first = (&entry == nearest || beside) && values.size() > 1;
     ui.text(fmt::format("{:>9}", engineering(entry.value, 4)), Face::mono_small, ui.theme().text);
     ui.beside(8).text(entry.line->label, first ? Face::bold : Face::small, ui.theme().text);
-    if (!entry.band.empty()) {
-      ui.beside(8).dim(entry.band);
-    }
+    if (!entry.band.empty()) ui.beside(8).dim(entry.band);
     if (entry.x == x) continue;
     ui.beside(8).dim("at " + place(entry.x));
   }

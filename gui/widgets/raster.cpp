@@ -1,11 +1,11 @@
-#include "widgets/raster.h"
-
+// Drawing without a graphics card, and plots as files.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
 
 #include "draw/svg_canvas.h"
 #include "record/png.h"
+#include "widgets/imgui_canvas.h"
 #include "widgets/plot_widget.h"
 
 namespace isobar {

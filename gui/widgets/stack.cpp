@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
+#include "draw/sketch.h"
 #include "draw/x_marks.h"
 
 namespace isobar {
@@ -28,78 +29,26 @@ struct StackLayout {
   std::vector<StackColumn> columns;
 };
 
-struct Share {
-  std::string words;
-  Colour colour = 0;
-};
-
 /// Stages that take at least half a percent, in their order.
-std::vector<Share> shares_of(const StackSpec& spec, const std::vector<StackColumn>& columns) {
+std::vector<LegendEntry> shares_of(const StackSpec& spec, const std::vector<StackColumn>& columns) {
   std::vector<double> sums(spec.stages.size() + 1, 0);
   double total = 0;
   for (const StackColumn& column : columns) {
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += column.stages_us[i];
     total += column.total_us;
   }
-  std::vector<Share> out;
+  std::vector<LegendEntry> out;
   for (std::size_t i = 0; i < sums.size() && total > 0; ++i) {
-    const bool rest = i == spec.stages.size();
     const double share = 100 * sums[i] / total;
     if (share < 0.5) continue;
-    out.push_back({fmt::format("{} {:.0f} %", rest ? "rest" : spec.stages[i].name, share),
-                   rest ? spec.rest_colour : spec.stages[i].colour});
+    out.push_back({fmt::format("{} {:.0f} %", spec.name(i), share), spec.colour(i)});
   }
   return out;
-}
-
-/// Draws the shares from `y` on in rows; returns where the rows end.
-float paint_shares(Canvas* canvas, const Canvas& measure, const Theme* theme,
-                   const std::vector<Share>& shares, float left, float right, float y) {
-  const float s = measure.scale();
-  float x = left;
-  for (const Share& share : shares) {
-    const float width = measure.text_width(share.words, Face::small) + 15 * s;
-    if (x > left && x + width > right) {
-      x = left;
-      y += 19 * s;
-    }
-    if (canvas != nullptr) {
-      canvas->fill({x, y + 3 * s, x + 10 * s, y + 13 * s}, share.colour, 2 * s);
-      canvas->text(x + 15 * s, y, share.words, Face::small, theme->text);
-    }
-    x += width + 12 * s;
-  }
-  return y + 19 * s;
 }
 
 std::string time_label(double seconds) {
   if (seconds == 0) return "0";
   return seconds < 1 ? engineering(seconds * 1e3, 3) + " ms" : engineering(seconds, 3) + " s";
-}
-
-StackLayout lay_out_stack(const StackSpec& spec, PlotView& view, const PlotLink& link, const Box& box,
-                          const Canvas& canvas, float ease) {
-  const float s = canvas.scale();
-  StackLayout out;
-  const float label = canvas.text_width("100 ms", Face::small);
-  out.area = {std::round(box.x0 + label + 20 * s), std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
-              std::round(box.y1 - kXMarksHeight * s)};
-  const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
-  out.columns = stack_columns(spec, link.x_least, link.x_most, count);
-  if (!out.columns.empty()) {
-    out.area.y0 = std::round(paint_shares(nullptr, canvas, nullptr, shares_of(spec, out.columns), out.area.x0,
-                                          out.area.x1, box.y0 + 33 * s) +
-                             6 * s);
-  }
-  double most = 0;
-  for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
-  view.want_least = 0;
-  view.want_most = most > 0 ? std::min(most, 1e100) * 1.06 : 1;
-  view.ease_y(ease);
-  out.x = {link.x_least,    link.x_most, link.log_x && link.x_least > 0,
-           spec.x_is_whole, out.area.x0, out.area.x1};
-  out.y = {0, std::max(1e-12, view.y_most), false, false, out.area.y1, out.area.y0};
-  return out;
 }
 
 void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at) {
@@ -113,18 +62,7 @@ void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
   paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time}, at.x, at.area);
 }
 
-void paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at,
-                 const Box& box) {
-  const float s = canvas.scale();
-  canvas.text(box.x0 + 12 * s, box.y0 + 10 * s, canvas.fitted(spec.title, Face::bold, box.width() - 60 * s),
-              Face::bold, theme.text);
-  if (at.columns.empty()) {
-    canvas.text((at.area.x0 + at.area.x1) / 2, (at.area.y0 + at.area.y1) / 2 - 8 * s,
-                canvas.fitted(spec.empty, Face::small, at.area.width()), Face::small, theme.dim, 0.5F);
-    return;
-  }
-  paint_marks(canvas, theme, spec, at);
-  paint_shares(&canvas, canvas, &theme, shares_of(spec, at.columns), at.area.x0, at.area.x1, box.y0 + 33 * s);
+void paint_columns(Canvas& canvas, const StackSpec& spec, const StackLayout& at) {
   canvas.push_clip(at.area);
   for (const StackColumn& column : at.columns) {
     const float x0 = at.x.pixel(column.x_least);
@@ -132,12 +70,46 @@ void paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, cons
     double below_us = 0;
     for (std::size_t i = 0; i <= spec.stages.size(); ++i) {
       const double top_us = below_us + column.stages_us[i];
-      canvas.fill({x0, at.y.pixel(top_us * 1e-6), x1, at.y.pixel(below_us * 1e-6)},
-                  i < spec.stages.size() ? spec.stages[i].colour : spec.rest_colour);
+      canvas.fill({x0, at.y.pixel(top_us * 1e-6), x1, at.y.pixel(below_us * 1e-6)}, spec.colour(i));
       below_us = top_us;
     }
   }
   canvas.pop_clip();
+}
+
+/// Gives where it is; the shares above the columns take as many rows as they need.
+StackLayout paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spec, PlotView& view,
+                        const PlotLink& link, const Box& box, float ease) {
+  const float s = canvas.scale();
+  StackLayout out;
+  out.area = {std::round(box.x0 + canvas.text_width("100 ms", Face::small) + 20 * s),
+              std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
+              std::round(box.y1 - kXMarksHeight * s)};
+  canvas.text(box.x0 + 12 * s, box.y0 + 10 * s, canvas.fitted(spec.title, Face::bold, box.width() - 60 * s),
+              Face::bold, theme.text);
+  const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
+  out.columns = stack_columns(spec, link.x_least, link.x_most, count);
+  if (!out.columns.empty())
+    out.area.y0 = std::round(
+        Sketch(canvas, theme)
+            .legend({out.area.x0, box.y0 + 33 * s}, out.area.width(), shares_of(spec, out.columns)) +
+        6 * s);
+  double most = 0;
+  for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
+  view.want_least = 0;
+  view.want_most = most > 0 ? std::min(most, 1e100) * 1.06 : 1;
+  view.ease_y(ease);
+  out.x = {link.x_least,    link.x_most, link.log_x && link.x_least > 0,
+           spec.x_is_whole, out.area.x0, out.area.x1};
+  out.y = {0, std::max(1e-12, view.y_most), false, false, out.area.y1, out.area.y0};
+  if (out.columns.empty()) {
+    canvas.text((out.area.x0 + out.area.x1) / 2, (out.area.y0 + out.area.y1) / 2 - 8 * s,
+                canvas.fitted(spec.empty, Face::small, out.area.width()), Face::small, theme.dim, 0.5F);
+    return out;
+  }
+  paint_marks(canvas, theme, spec, out);
+  paint_columns(canvas, spec, out);
+  return out;
 }
 
 void tooltip(Ui& ui, const StackSpec& spec, const StackColumn& column) {
@@ -148,10 +120,9 @@ void tooltip(Ui& ui, const StackSpec& spec, const StackColumn& column) {
   for (std::size_t i = 0; i <= spec.stages.size(); ++i) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::Dummy({ui.px(12), ui.px(13)});
-    ui.canvas().fill({at.x, at.y + ui.px(3), at.x + ui.px(10), at.y + ui.px(13)},
-                     i < spec.stages.size() ? spec.stages[i].colour : spec.rest_colour, ui.px(2));
+    ui.canvas().fill({at.x, at.y + ui.px(3), at.x + ui.px(10), at.y + ui.px(13)}, spec.colour(i), ui.px(2));
     ui.beside(4).text(fmt::format("{:>8} ms", engineering(column.stages_us[i] * 1e-3, 3)), Face::mono_small);
-    ui.beside(8).text(i < spec.stages.size() ? spec.stages[i].name : "rest", Face::small);
+    ui.beside(8).text(spec.name(i), Face::small);
   }
   ImGui::EndTooltip();
 }
@@ -194,9 +165,8 @@ PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link
   if (has_data(spec)) link.see((*spec.places)[0], spec.places->back());
   StackLayout at;
   const PlotAsk ask = show_plot(ui, frame, own, link, size, [&](Canvas& canvas, const Box& box) {
-    at = lay_out_stack(spec, view, link, box, canvas, ui.ease());
+    at = paint_stack(canvas, ui.theme(), spec, view, link, box, ui.ease());
     if (view.is_easing()) ui.ask_frame();
-    paint_stack(canvas, ui.theme(), spec, at, box);
     return PlotLayout{.box = box, .area = at.area, .legend = {}, .x = at.x, .y = at.y};
   });
   const bool here = link.hovering && link.hover_plot == spec.id;
@@ -223,8 +193,7 @@ std::string stack_file(Ui& ui, ExportKind kind, const StackSpec& spec, PlotView 
                        float width, float height) {
   if (kind == ExportKind::csv) return stack_csv(spec, link);
   return drawing(ui, kind, width, height, [&](Canvas& canvas) {
-    const Box box = {0, 0, width, height};
-    paint_stack(canvas, ui.theme(), spec, lay_out_stack(spec, view, link, box, canvas, 1), box);
+    paint_stack(canvas, ui.theme(), spec, view, link, {0, 0, width, height}, 1);
   });
 }
 

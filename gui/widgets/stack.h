@@ -22,6 +22,10 @@ struct StackSpec {
   const Curve* total = nullptr;  ///< microseconds of the whole step; what stages leave of it is "rest"
   Colour rest_colour = 0;
   std::string empty;
+
+  /// The name and the colour of a stage; behind the last stage stands the rest.
+  std::string name(std::size_t i) const { return i < stages.size() ? stages[i].name : "rest"; }
+  Colour colour(std::size_t i) const { return i < stages.size() ? stages[i].colour : rest_colour; }
 };
 
 /// Mean times over the steps of one column, in microseconds; the last is the rest.

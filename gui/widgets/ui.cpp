@@ -299,6 +299,10 @@ void Ui::text(std::string_view words, Face face, Colour colour) {
   ImGui::PopFont();
 }
 
+void Ui::fitted(std::string_view words, Face face, Colour colour, float less) {
+  text(canvas().fitted(words, face, ImGui::GetContentRegionAvail().x - px(less)), face, colour);
+}
+
 /// ImGui itself breaks lines behind a point too, which tears numbers and names of files apart.
 std::string Ui::lines_of(std::string_view words, Face face) {
   const float room = std::max(px(40), ImGui::GetContentRegionAvail().x);

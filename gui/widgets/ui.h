@@ -88,6 +88,8 @@ class Ui {
 
   void text(std::string_view words, Face face = Face::text) { text(words, face, theme().text); }
   void text(std::string_view words, Face face, Colour colour);
+  /// Cut to the rest of the line, less so many pixels.
+  void fitted(std::string_view words, Face face, Colour colour, float less = 0);
   void dim(std::string_view words) { text(words, Face::small, theme().dim); }
   void wrapped(std::string_view words, Face face, Colour colour);
   /// The same, of words that a person would copy.

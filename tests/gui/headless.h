@@ -13,7 +13,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "support/temp_folder.h"
-#include "widgets/raster.h"
+#include "widgets/imgui_canvas.h"
 
 namespace isobar {
 

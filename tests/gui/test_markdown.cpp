@@ -235,15 +235,6 @@ TEST_CASE("a text that grows when laid out is cut and says so, or left as it was
   }
 }
 
-TEST_CASE("more than 1 MiB is cut and the last paragraph says so") {
-  const std::string line = "words and words\n\n";
-  const auto whole = parse_markdown(repeated(line, 1'000'000));
-  CHECK(plain(whole.back().spans) == "words and words");
-  const auto cut = parse_markdown(repeated(line, 1'500'000));
-  CHECK(plain(cut.back().spans) == "The rest of this text is not shown: it is longer than 1 MiB.");
-  CHECK(cut.back().kind == Kind::paragraph);
-}
-
 TEST_CASE("random texts of the marks of Markdown are read to the end") {
   std::mt19937 random(11);
   const std::vector<std::string> pieces = {"a",  " ", "\n",   "\n\n",        "*",   "**", "_", "`",  "```\n",
