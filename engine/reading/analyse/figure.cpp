@@ -133,6 +133,20 @@ std::string value_text(Quantity quantity, double value) {
   return value == std::round(value) ? human_count(std::llround(value)) : fmt::format("{:.6g}", value);
 }
 
+std::string known_text(Quantity quantity, double value) {
+  return value >= 0 ? value_text(quantity, value) : "-";
+}
+
+std::string range_text(Quantity quantity, double middle, double least, double most) {
+  return fmt::format("{} ({} to {})", value_text(quantity, middle), value_text(quantity, least),
+                     value_text(quantity, most));
+}
+
+std::string spread_text(Quantity quantity, const Spread& values) {
+  if (values.values.size() > 1) return range_text(quantity, values.median(), values.least(), values.most());
+  return values.empty() ? "-" : value_text(quantity, values.median());
+}
+
 std::span<const Figure> all_figures() { return kFigures; }
 
 const Figure* figure_named(std::string_view name) {
@@ -176,10 +190,8 @@ double middle_of(const Figure& figure, const Spread& values) {
 
 std::string figure_cell(const Figure& figure, const Repeats& repeats) {
   const Spread values = values_of(figure, repeats);
-  if (values.empty()) return "-";
-  const auto text = [&](double value) { return value_text(figure.quantity, value); };
-  if (figure.quantity != Quantity::rate || values.values.size() < 2) return text(middle_of(figure, values));
-  return fmt::format("{} ({} to {})", text(values.median()), text(values.least()), text(values.most()));
+  if (values.empty() || figure.quantity == Quantity::rate) return spread_text(figure.quantity, values);
+  return value_text(figure.quantity, middle_of(figure, values));
 }
 
 Json figure_json(const Figure& figure, const Repeats& repeats) {

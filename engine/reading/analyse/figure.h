@@ -28,6 +28,12 @@ enum class Quantity {
 /// In a cell of a table, whose head names the unit: "12.34" (ms) of a time, "242.6" of a rate, "39.8 %" of a
 /// share, "1.2 GB", "0.2481", "1,024".
 std::string value_text(Quantity quantity, double value);
+/// "-" of a value below zero, which is not known.
+std::string known_text(Quantity quantity, double value);
+/// "242.6 (237.1 to 245.0)".
+std::string range_text(Quantity quantity, double middle, double least, double most);
+/// The median of several values with the least and the most, of one the value; "-" of none.
+std::string spread_text(Quantity quantity, const Spread& values);
 
 enum class Better { more, less, neither };
 

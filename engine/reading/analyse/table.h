@@ -27,7 +27,9 @@ struct Table {
   std::optional<std::size_t> cut =
       {};  ///< cells from this column on, as far as `cut_to`, are cut where there is no room
   std::optional<std::size_t> cut_to = {};
-  std::vector<TableRow> rows = {};  ///< a cell a column
+  std::size_t kept = std::numeric_limits<std::size_t>::max();  ///< letters of those, while others can go
+  bool words_last = false;                                     ///< the last column is of words too
+  std::vector<TableRow> rows = {};                             ///< a cell a column
 
   bool empty() const { return rows.empty(); }
   void add(TableRow cells) { rows.push_back(std::move(cells)); }

@@ -49,9 +49,9 @@ std::optional<MeasureArguments> parse_demo(const Words& words) {
       "and "
       "compares them: about five minutes on the CPU of a laptop",
       "./isobar demo");
-  app.add("--repeats", out.repeats, "how often each is trained, in turn; default 3");
+  app.add("--repeats", out.repeats, "how often each is trained, in turn; default 3")
+      .in_range(1, kMostRepeats);
   if (!app.parse(words, {.where = "./isobar demo", .example = "--repeats 5"})) return std::nullopt;
-  checked_count(out.repeats, kMostRepeats, "--repeats");
   out.lesson = read_lesson(project_home(), kLessons[0]);
   out.settings.preset = kPreset;
   out.settings.sets = {"run.device=cpu", "train.steps=320"};
@@ -91,7 +91,7 @@ std::string draw_rates(const MeasuredRuns& runs) {
     row.range_words = fmt::format("{:.1f} to {:.1f}", rate.least(), rate.most());
     for (std::size_t i = 0; i < kStageNames.size(); ++i)
       row.stages_us.emplace_back(kStageNames[i], std::max(0.0, point.field(kStageKeys[i])));
-    row.step_words = milliseconds(point.field("step_us")) + " ms a step";
+    row.step_words = known_text(Quantity::time, point.field("step_us")) + " ms a step";
     spec.rows.push_back(std::move(row));
   }
   const float width = 960;

@@ -3,17 +3,19 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
+#include "analyse/ladder.h"
 #include "analyse/run_files.h"
 #include "cli/commands.h"
-#include "cli/ladder_text.h"
 #include "cli/lesson_options.h"
+#include "cli/measured_runs.h"
 #include "cli/start.h"
 #include "config/command_line.h"
+#include "config/lesson.h"
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/nvidia.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -21,6 +23,8 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::size_t kLadderColumns = 75;
 
 struct LadderArguments {
   MeasureArguments measure;  ///< without a lesson
@@ -43,21 +47,18 @@ std::optional<LadderArguments> parse_ladder(const Words& words) {
       "Trains every lesson that this machine can run, in turn: how fast, what bounds each, and whether "
       "they train alike",
       "./isobar ladder");
-  app.add("--repeats", measure.repeats, "how often each is trained, in turn; default 3");
+  app.add("--repeats", measure.repeats, "how often each is trained, in turn; default 3")
+      .in_range(1, kMostRepeats);
   add_settings(app, measure.settings, project_home());
-  const OptionParser::Option steps =
-      app.add("--steps", out.steps, "training steps of each run; default: the preset's");
+  app.add("--steps", out.steps, "training steps of each run; default: the preset's").in_range(1, kMostSteps);
   app.add("--lessons", lessons, "only these, a,b,c; the first is what the others are compared with");
-  const OptionParser::Option ranks =
-      app.add("--ranks", measure.ranks, "processes that train together, in the lessons that can");
+  app.add("--ranks", measure.ranks, "processes that train together, in the lessons that can")
+      .in_range(1, kMostLocalRanks);
   app.flag("--list", out.list, "the lessons in order, and nothing is run");
   app.flag("--json", measure.json, "one JSON object instead of the tables");
   app.footer("Every key, its default and what it means: lessons/base.toml");
   const ParseWords say = {.where = "./isobar ladder", .example = "--repeats 3", .hint_extra = hint_for_word};
   if (!app.parse(words, say)) return std::nullopt;
-  checked_count(measure.repeats, kMostRepeats, "--repeats");
-  if (steps.given()) checked_count(out.steps, kMostSteps, "--steps");
-  if (ranks.given()) checked_count(measure.ranks, kMostLocalRanks, "--ranks");
   for (const std::string& set : measure.settings.sets) check_free(set, "ladder", /*whole=*/true);
   measure.whole = true;
   for (const std::string& typed : split(lessons, ',')) {
@@ -106,8 +107,7 @@ void fix_settings(LadderArguments& arguments, const LessonInfo& first) {
   Settings& settings = arguments.measure.settings;
   if (arguments.steps > 0) settings.sets.push_back(fmt::format("train.steps={}", arguments.steps));
   if (!settings.preset.empty()) return;
-  settings.preset =
-      load_config(project_home(), first, settings, preset_device_kind(settings, likely_device_kind)).preset;
+  settings.preset = load_here(first, settings).preset;
 }
 
 /// The setting of --ranks for a lesson that can train on several.
@@ -120,6 +120,181 @@ Rung rung_of(const MeasuredPoint& point) {
   Rung rung{.lesson = point.name, .repeats = point.repeats};
   if (!point.runs.empty()) rung.settings = config_of(point.runs.front());
   return rung;
+}
+
+/// What was measured, with its judgement, lesson by lesson.
+struct LadderResult {
+  std::vector<LessonInfo> lessons;    ///< that were run
+  std::vector<RungVerdict> verdicts;  ///< of those
+  std::vector<std::string> left_out;  ///< sentences: which lesson is not run here, and why
+};
+
+std::string parity_text(const RungVerdict& verdict) {
+  switch (verdict.parity) {
+    case Parity::baseline:
+      return "(the first)";
+    case Parity::bit_equal:
+      return "bit-equal";
+    case Parity::within:
+      return fmt::format("alike {:+.2g} %", 100 * verdict.difference);
+    case Parity::differs:
+      return fmt::format("DIFFERS {:+.2g} %", 100 * verdict.difference);
+    case Parity::unknown:
+      break;
+  }
+  return "-";
+}
+
+std::int64_t crowded_runs(const MeasuredPoint& point) {
+  return std::count_if(point.repeats.begin(), point.repeats.end(),
+                       [](const SteadyFigures& one) { return one.view.summary.is_crowded(); });
+}
+
+void add_speed_up(Row& out, const char* key, const char* head, const std::optional<SpeedUp>& speed) {
+  Json told;
+  if (speed) told["over"] = speed->over;
+  if (speed) add_to(told, *speed);
+  out.add(key, head, speed ? ratio_text(*speed) : "-", told);
+}
+
+/// How fast a rung is.
+Row speed_row(const MeasuredPoint& point, const LessonInfo& lesson, const RungVerdict& verdict) {
+  Row out;
+  out.add("lesson", "lesson", point.name, point.name);
+  out.json["title"] = lesson.title;
+  point.add_to(out, crowded_runs(point) > 0 ? " !" : "");
+  if (point.repeats.empty()) {
+    const std::string failure = first_line(point.failure, "", 200);
+    return out.end(failure.empty() ? "not run" : "failed: " + failure);
+  }
+  add_speed_up(out, "speed_up_on_previous", "on last", verdict.on_previous);
+  add_speed_up(out, "speed_up_on_baseline", "on first", verdict.on_baseline);
+  out.add("mfu", "MFU", Quantity::share, verdict.mfu > 0 ? verdict.mfu : -1);
+  out.json["crowded_runs"] = crowded_runs(point);
+  return out;
+}
+
+/// Where its time goes, and whether it trains like the first.
+Row reason_row(const std::string& lesson, const RungVerdict& verdict) {
+  Row out;
+  out.cell("lesson", lesson);
+  out.add("precision", "type", verdict.precision + (verdict.emulated ? " emulated" : ""), verdict.precision);
+  out.json["emulated"] = verdict.emulated;
+  out.cell("where the time goes", verdict.parts.is_known() ? verdict.parts.text(2) : "-");
+  if (verdict.parts.is_known()) {
+    out.json["bound"] = kPartNames[static_cast<std::size_t>(verdict.parts.largest())];
+    for (std::size_t i = 0; i < kPartNames.size(); ++i)
+      out.json["parts"][kPartNames[i]] = verdict.parts.shares[i];
+  }
+  out.add("valid_loss", "valid", Quantity::score,
+          verdict.valid_loss.empty() ? -1 : verdict.valid_loss.median());
+  out.add("parity", "like the first", parity_text(verdict), parity_name(verdict.parity));
+  out.json["trains_differently"] = verdict.parity == Parity::differs;
+  out.add("peak_bytes", "memory",
+          verdict.peak_bytes > 0 ? value_text(Quantity::bytes, verdict.peak_bytes) : "-", verdict.peak_bytes);
+  out.json["peak_flops_per_s"] = verdict.peak_flops_per_s;
+  out.json["peak_source"] = verdict.peak_of_data_sheet ? "data sheet" : "matrix products";
+  out.json["difference"] = verdict.difference;
+  out.json["band"] = verdict.band;
+  out.json["notes"] = verdict.notes;
+  return out;
+}
+
+std::string peak_sentence(const LadderResult& result) {
+  std::set<std::string> told;
+  for (const RungVerdict& verdict : result.verdicts) {
+    if (verdict.peak_flops_per_s > 0) {
+      told.insert(fmt::format("{} {} ({})", verdict.arithmetic, human_flops(verdict.peak_flops_per_s),
+                              verdict.peak_of_data_sheet ? "data sheet" : "matrix products, measured here"));
+    }
+  }
+  // Measured a little differently in each rung: one figure a type is enough.
+  std::vector<std::string> parts;
+  for (const std::string& one : told) {
+    const std::string type = one.substr(0, one.find(' '));
+    const bool is_new = std::none_of(parts.begin(), parts.end(),
+                                     [&](const std::string& part) { return part.rfind(type + " ", 0) == 0; });
+    if (is_new) parts.push_back(one);
+  }
+  return parts.empty() ? "" : "MFU is of " + joined(parts) + ".";
+}
+
+/// What was published of the lessons, recorded elsewhere and in no ratio with what was measured here; JSON
+/// has each with its device.
+void add_published(Report& report, const LadderResult& result) {
+  std::set<std::int64_t> years;
+  std::string device;
+  for (const LessonInfo& lesson : result.lessons) {
+    years.insert(lesson.published.years.begin(), lesson.published.years.end());
+    if (device.empty()) device = lesson.published.device;
+  }
+  if (!years.empty()) {
+    report.line(
+        fmt::format("\nsamples/s published by the ERA5 tutorial on one {}, batch 16 of 360 x 720", device));
+    report.line("(recorded there, not here: rows of one column compare, nothing else does)");
+  }
+  std::vector<Row> rows;
+  for (const LessonInfo& lesson : result.lessons) {
+    const Published& published = lesson.published;
+    if (published.years.empty()) continue;
+    Row& row = rows.emplace_back();
+    row.add("lesson", "lesson", lesson.name, lesson.name);
+    row.json["provenance"] = "recorded";
+    row.json["device"] = published.device;
+    row.json["years"] = published.years;
+    row.json["samples_per_s"] = published.samples_per_s;
+    row.json["stacks"] = published.stacks;
+    for (const std::int64_t year : years) {
+      const auto found = std::ranges::find(published.years, year);
+      const auto at = static_cast<std::size_t>(found - published.years.begin());
+      row.cell(std::to_string(year), at < published.samples_per_s.size()
+                                         ? fmt::format("{:.2f}", published.samples_per_s[at])
+                                         : "-");
+    }
+  }
+  report.rows("published", rows);
+}
+
+Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
+                     const MeasureArguments& arguments) {
+  Report out;
+  const std::int64_t repeats = arguments.repeats;
+  const std::int64_t steps = runs.config(0).config.train.steps;
+  const RunView* const first = runs.first_view();  // one preset and number of steps for all
+  out.line(fmt::format("ladder: preset {} on {}, {} steps, {} in turn{}", runs.config(0).preset,
+                       runs.device(), steps, counted(repeats, "repeat"),
+                       runs.was_stopped() ? ", stopped before the end" : ""));
+  out.line(fmt::format("(measured here; rates without the warm-up of {} steps)",
+                       first == nullptr ? 0 : first->summary.warm_up_steps));
+  std::vector<Row> speeds, reasons;
+  for (std::size_t i = 0; i < result.verdicts.size(); ++i) {
+    const MeasuredPoint& point = runs.points()[i];
+    Row& speed = speeds.emplace_back(speed_row(point, result.lessons[i], result.verdicts[i]));
+    if (point.repeats.empty()) continue;
+    const Json& told = reasons.emplace_back(reason_row(point.name, result.verdicts[i])).json;
+    for (const std::string& key : told.keys()) speed.json[key] = told[key];
+  }
+  out.json = head_json("ladder", runs.group(), steps, runs, arguments);
+  out.rows("rungs", speeds);
+  if (shared_processors(runs).runs > 0)
+    out.line("  ! other programs took part of the processors: this rate is low");
+  out.line(
+      static_cast<std::size_t>(repeats) >= kLeastRepeats
+          ? "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart\n"
+          : fmt::format("  fewer than {0} repeats tell only what lies far apart: --repeats {0} tells more\n",
+                        kLeastRepeats));
+  out.table(table_of(reasons, 3));
+  out.line("  valid: the last validation loss; alike: within 2 % (16 bits) or 0.01 %");
+  for (const RungVerdict& verdict : result.verdicts) {
+    for (const std::string& note : verdict.notes) out.wrapped("! " + note, kLadderColumns);
+  }
+  for (const std::string& sentence : result.left_out) out.wrapped(sentence, kLadderColumns);
+  if (const std::string peak = peak_sentence(result); !peak.empty()) out.wrapped(peak, kLadderColumns);
+  out.json["left_out"] = result.left_out;
+  add_published(out, result);
+  out.line("");
+  add_end(out, runs, "repeat");
+  return out;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/nvidia.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -22,6 +23,10 @@ void add_lesson(OptionParser& app, std::string& lesson, Settings& settings) {
 LessonInfo named_lesson(const std::string& name, const std::string& usage) {
   if (!name.empty()) return find_lesson(project_home(), name);
   throw Error("which lesson?", usage, "lessons: " + joined(lesson_names(project_home())));
+}
+
+LoadedConfig load_here(const LessonInfo& lesson, const Settings& settings) {
+  return load_config(project_home(), lesson, settings, preset_device_kind(settings, likely_device_kind));
 }
 
 std::vector<std::string> words_of(const Settings& settings) {

@@ -14,6 +14,10 @@ void add_lesson(OptionParser& app, std::string& lesson, Settings& settings);
 /// Error (exit code 2) of `usage` ("./isobar predict LESSON") for "", and for none that is here.
 LessonInfo named_lesson(const std::string& name, const std::string& usage);
 
+/// The settings of a lesson, with the preset for the device that is here. Error (exit code 2) for what the
+/// lesson refuses.
+LoadedConfig load_here(const LessonInfo& lesson, const Settings& settings);
+
 /// Settings as they would be typed for a lesson's program.
 std::vector<std::string> words_of(const Settings& settings);
 

@@ -12,7 +12,6 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/nvidia.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -47,12 +46,8 @@ std::vector<std::string> split_values(const std::string& text, const std::string
 
 /// Whether a lesson takes one setting.
 bool takes(const std::string& lesson, const std::string& preset, const std::string& set) {
-  Settings one;
-  one.preset = preset;
-  one.sets = {set};
   try {
-    load_config(project_home(), read_lesson(project_home(), lesson), one,
-                preset_device_kind(one, likely_device_kind));
+    load_here(read_lesson(project_home(), lesson), {.preset = preset, .sets = {set}});
   } catch (const Error&) {
     return false;
   }
@@ -81,12 +76,6 @@ void check_free(const std::string& setting, const std::string& command, bool who
   if (setting.find("none") != std::string::npos) refuse("--whole trains whole runs");
 }
 
-std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* option) {
-  if (value >= 1 && value <= most) return value;
-  throw Error(fmt::format("{} {} is not allowed", option, value), "command line",
-              fmt::format("it must be from 1 to {}", most));
-}
-
 void set_ranks(MeasureArguments& arguments) {
   if (arguments.ranks == 0) return;
   std::vector<std::string>& sets = arguments.settings.sets;
@@ -110,10 +99,11 @@ std::optional<MeasureArguments> parse_measure(const std::vector<std::string>& wo
                    "./isobar " + command);
   add_lesson(app, lesson, out.settings);
   const OptionParser::Option steps =
-      app.add("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50");
-  app.add(often, out.repeats, "how often each is measured, in turn; default 3");
-  const OptionParser::Option ranks =
-      app.add("--ranks", out.ranks, "so many processes of this machine train together; default 1");
+      app.add("--steps", out.steps, "steps that are measured, after 3 of warm-up; default 50")
+          .in_range(1, kMostSteps);
+  app.add(often, out.repeats, "how often each is measured, in turn; default 3").in_range(1, kMostRepeats);
+  app.add("--ranks", out.ranks, "so many processes of this machine train together; default 1")
+      .in_range(1, kMostLocalRanks);
   app.flag("--json", out.json, "one JSON object instead of the table");
   if (is_sweep) {
     app.add("axes", axes, "key=a,b,c: a key and its values; several keys make a grid");
@@ -127,12 +117,9 @@ std::optional<MeasureArguments> parse_measure(const std::vector<std::string>& wo
   };
   if (!app.parse(words, {.example = "--steps 50", .hint_extra = hint})) return std::nullopt;
   out.lesson = named_lesson(lesson, "./isobar " + command + " LESSON" + (is_sweep ? " key=a,b,c" : ""));
-  if (ranks.given()) checked_count(out.ranks, kMostLocalRanks, "--ranks");
   if (out.whole && steps.given())
     throw Error("--whole trains train.steps steps, and --steps is for measuring", "command line",
                 "leave one out");
-  checked_count(out.steps, kMostSteps, "--steps");
-  checked_count(out.repeats, kMostRepeats, often.c_str());
   for (const std::string& set : out.settings.sets) check_free(set, command, out.whole);
   set_ranks(out);
   for (const std::string& text : axes) {
@@ -175,20 +162,28 @@ std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string&
       did_you_mean(section, sections, "sections with switches: " + joined(sections) + "; or key=a,b"));
 }
 
+std::vector<std::string> checked_values(const std::vector<std::string>& pieces, const std::string& origin,
+                                        const std::string& example) {
+  std::vector<std::string> out;
+  for (const std::string& piece : pieces) {
+    const std::string value(trimmed(piece));
+    if (value.empty()) throw Error("a value is missing", origin, example);
+    if (std::find(out.begin(), out.end(), value) != out.end())
+      throw Error("the value " + printable(value, 40) + " is there twice", origin,
+                  "each is measured several times anyway");
+    out.push_back(value);
+  }
+  return out;
+}
+
 SweepAxis parse_axis(const std::string& text) {
   const std::string origin = printable(text, 100);
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
     throw Error("a key with its values is wanted", origin, "for example  data.workers=0,1,2,4");
   SweepAxis axis{std::string(trimmed(std::string_view(text).substr(0, equals))), {}};
-  for (const std::string& piece : split_values(text.substr(equals + 1), origin)) {
-    const std::string value(trimmed(piece));
-    if (value.empty()) throw Error("a value is missing", origin, "for example  " + axis.key + "=1,2");
-    if (std::find(axis.values.begin(), axis.values.end(), value) != axis.values.end())
-      throw Error("the value " + printable(value, 40) + " is there twice", origin,
-                  "each is measured several times anyway");
-    axis.values.push_back(value);
-  }
+  axis.values = checked_values(split_values(text.substr(equals + 1), origin), origin,
+                               "for example  " + axis.key + "=1,2");
   return axis;
 }
 

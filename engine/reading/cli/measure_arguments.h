@@ -49,8 +49,10 @@ std::string key_of(const std::string& setting);
 /// Refuses settings of keys that `command` sets itself (Error, exit code 2); `whole`: it trains whole runs.
 void check_free(const std::string& setting, const std::string& command, bool whole);
 
-/// `value` where it is from 1 to `most`, else an Error (exit code 2) that names the option.
-std::int64_t checked_count(std::int64_t value, std::int64_t most, const char* option);
+/// The pieces of a list without the blanks around them. Error (exit code 2) for one that is empty or there
+/// twice.
+std::vector<std::string> checked_values(const std::vector<std::string>& pieces, const std::string& origin,
+                                        const std::string& example);
 
 /// Most repeats that any of these commands makes, and most steps.
 inline constexpr std::int64_t kMostRepeats = 100;

@@ -45,15 +45,14 @@ Json MeasuredPoint::folders_json() const {
   return out;
 }
 
-void MeasuredPoint::add_to(Json& out, std::optional<std::int64_t> steps) const {
-  out["runs"] = folders_json();
-  if (steps) out["steps"] = *steps;
-  if (!failure.empty()) out["failure"] = failure;
+void MeasuredPoint::add_to(Row& row, const std::string& mark) const {
+  row.json["runs"] = folders_json();
+  if (!failure.empty()) row.json["failure"] = failure;
   const Spread measured = rate();
   if (measured.empty()) return;
-  out["samples_per_s"] = measured.median();
-  out["min"] = measured.least();
-  out["max"] = measured.most();
+  row.add("samples_per_s", "samples/s", spread_text(Quantity::rate, measured) + mark, measured.median());
+  row.json["min"] = measured.least();
+  row.json["max"] = measured.most();
 }
 
 double MeasuredPoint::field(std::string_view field_name) const {
@@ -77,10 +76,7 @@ Spread MeasuredPoint::figures(double RunSummary::*figure) const {
 MeasuredRuns::MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points)
     : plan_(std::move(plan)), points_(std::move(points)) {
   for (const MeasuredPoint& point : points_) {
-    const LessonInfo& lesson = lesson_of(point);
-    const Settings settings = settings_of(point);
-    configs_.push_back(
-        load_config(project_home(), lesson, settings, preset_device_kind(settings, likely_device_kind)));
+    configs_.push_back(load_here(lesson_of(point), settings_of(point)));
     Config& config = configs_.back().config;
     if (!is_whole(point))
       config.train.steps = whole_rounds(plan_.arguments.steps, config) + kMeasureWarmUpSteps;

@@ -45,9 +45,9 @@ struct MeasuredPoint {
   double share(std::string_view name) const;
   /// Over the repeats, of any figure that a run's summary holds.
   Spread figures(double RunSummary::*figure) const;
-  /// Puts its run folders, the steps that were measured, why it failed, and its rate with the spread into an
-  /// object; what is not known is left out.
-  void add_to(Json& out, std::optional<std::int64_t> steps = {}) const;
+  /// Its run folders, why it failed, and its rate with the spread and `mark` behind it; what is not known is
+  /// left out.
+  void add_to(Row& row, const std::string& mark = "") const;
   Json folders_json() const;
 };
 

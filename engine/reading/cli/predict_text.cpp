@@ -139,12 +139,12 @@ void add_stages(Report& report, const StepStages& stages, const RunSummary* meas
   std::vector<TableRow> rows = {{"", "predicted ms"}};
   if (measured != nullptr) rows.front().push_back("measured ms");
   for (const auto& [stage, time_us] : stages.named()) {
-    rows.push_back({stage, milliseconds(time_us)});
-    if (measured != nullptr) rows.back().push_back(milliseconds(measured->stage_us(stage)));
+    rows.push_back({stage, known_text(Quantity::time, time_us)});
+    if (measured != nullptr) rows.back().push_back(known_text(Quantity::time, measured->stage_us(stage)));
     report.json["stages"][stage + "_us"] = time_us;
   }
-  rows.push_back({"step", milliseconds(stages.step_us())});
-  if (measured != nullptr) rows.back().push_back(milliseconds(measured->step_us));
+  rows.push_back({"step", known_text(Quantity::time, stages.step_us())});
+  if (measured != nullptr) rows.back().push_back(known_text(Quantity::time, measured->step_us));
   report.table(rows, 1);
 }
 

@@ -4,10 +4,10 @@
 
 #include "analyse/verdict.h"
 #include "cli/commands.h"
+#include "cli/lesson_options.h"
 #include "cli/measured_runs.h"
 #include "config/lesson.h"
 #include "core/files.h"
-#include "core/nvidia.h"
 #include "core/text.h"
 #include "formula/model_shape.h"
 #include "formula/vit_counts.h"
@@ -23,10 +23,7 @@ std::vector<MeasuredPoint> cases(const MeasureArguments& arguments) {
   std::vector<MeasuredPoint> out = {{.name = "io", .sets = {"run.measure=io"}},
                                     {.name = "synthetic", .sets = {"run.measure=synthetic"}},
                                     {.name = "full", .sets = {"run.measure=full"}}};
-  const Settings& settings = arguments.settings;
-  const LoadedConfig loaded = load_config(project_home(), arguments.lesson, settings,
-                                          preset_device_kind(settings, likely_device_kind));
-  if (loaded.config.run.ranks > 1)
+  if (load_here(arguments.lesson, arguments.settings).config.run.ranks > 1)
     out.push_back({.name = "no_comm", .sets = {"run.measure=synthetic", "comm.sync=none"}});
   return out;
 }
@@ -47,53 +44,45 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
   return out;
 }
 
-Json case_json(const MeasuredPoint& point, const char* name) {
-  Json out = {{"case", name}};
+Row case_row(const MeasuredPoint& point, const char* name) {
+  Row out;
+  out.add("case", "case", name, name);
   point.add_to(out);
-  Json trials = Json::array();
-  for (const SteadyFigures& one : point.repeats) trials.push_back(one.samples_per_s);
-  out["trials"] = trials;
-  Json fields = Json::object();
+  for (const auto& [head, field] : {std::pair{"step ms", "step_us"},
+                                    {"load ms", "load_us"},
+                                    {"copy ms", "copy_us"},
+                                    {"comm ms", "comm_us"}})
+    out.cell(head, known_text(Quantity::time, point.field(field)));
+  out.json["trials"] = out.json["means"] = {};
+  for (const SteadyFigures& one : point.repeats) out.json["trials"].push_back(one.samples_per_s);
   for (const auto& [field, value] : point.repeats.front().means) {
-    if (field.ends_with("_us")) fields[field] = point.field(field);
+    if (field.ends_with("_us")) out.json["means"][field] = point.field(field);
   }
-  out["means"] = fields;
   return out;
 }
 
 Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, const Verdict& verdict,
                  const QuartetFigures& figures, const std::string& next) {
   Report out;
-  const bool ranks = runs.points().size() > 3;
+  const Config& config = runs.config(2).config;
+  out.json =
+      head_json("quartet", arguments.lesson.name, config.train.steps - kMeasureWarmUpSteps, runs, arguments);
+  out.json["ranks"] = config.run.ranks;
+  out.json["trials"] = arguments.repeats;
   out.line("quartet of " + measured_what(runs, arguments, "trial"));
-  out.line(std::string("  case        samples/s          min .. max        step ms    load ms    copy ms") +
-           (ranks ? "    comm ms" : ""));
-  Json cases = Json::array();
-  for (std::size_t i = 0; i < runs.points().size(); ++i) {
-    const MeasuredPoint& point = runs.points()[i];
-    const Spread rate = point.rate();
-    const std::string line =
-        fmt::format("  {:<10} {:>10.1f}  {:>10.1f} .. {:<10.1f} {:>9}  {:>9}  {:>9}", kCases[i],
-                    rate.median(), rate.least(), rate.most(), milliseconds(point.field("step_us")),
-                    milliseconds(point.field("load_us")), milliseconds(point.field("copy_us")));
-    out.line(line + (ranks ? fmt::format("  {:>9}", milliseconds(point.field("comm_us"))) : ""));
-    cases.push_back(case_json(point, kCases[i]));
-  }
+  std::vector<Row> rows;
+  for (const MeasuredPoint& point : runs.points()) rows.push_back(case_row(point, kCases[rows.size()]));
+  out.rows("cases", rows);
   out.line(fmt::format("verdict: {}", bound_name(verdict.bound)));
   out.wrapped(verdict.sentence);
   for (const std::string& line : verdict.evidence) out.wrapped(line);
   add_end(out, runs, "trial");
   out.line("next: " + next);
-  out.json = head_json("quartet", arguments.lesson.name,
-                       runs.config(2).config.train.steps - kMeasureWarmUpSteps, runs, arguments);
-  out.json["ranks"] = runs.config(2).config.run.ranks;
-  out.json["trials"] = arguments.repeats;
-  out.json["cases"] = cases;
   out.json["verdict"] = bound_name(verdict.bound);
   out.json["straggler"] = verdict.straggler < 0 ? Json() : Json(verdict.straggler);
   out.json["sentence"] = verdict.sentence;
   out.json["evidence"] = verdict.evidence;
-  out.json["mfu"] = figures.mfu > 0 ? Json(figures.mfu) : Json();
+  out.json["mfu"] = number_or_null(figures.mfu);
   out.json["predicted_attention_share"] = figures.attention_share;
   out.json["next"] = next;
   return out;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "cli/runs_table.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -24,6 +23,67 @@ std::size_t text_columns() { return std::clamp<std::size_t>(terminal_columns(), 
 
 std::size_t table_columns() { return isatty(STDOUT_FILENO) != 0 ? terminal_columns() : kAnyColumns; }
 
+std::string cut_in_middle(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  const std::size_t kept = most - 3, end = kept / 2;
+  return text.substr(0, kept - end) + "..." + text.substr(text.size() - end);
+}
+
+Row& Row::cell(const TableColumn& column, const std::string& text) {
+  cells_.emplace_back(column, text);
+  return *this;
+}
+
+Row& Row::add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value) {
+  json[key] = value;
+  return cell(column, text);
+}
+
+Row& Row::add(const std::string& key, const TableColumn& column, Quantity quantity, double value) {
+  return add(key, column, known_text(quantity, value), value >= 0 ? Json(value) : Json());
+}
+
+Row& Row::add(const Figure& figure, const Repeats& repeats) {
+  return add(figure.name, {figure.head, figure.worth}, figure_cell(figure, repeats),
+             figure_json(figure, repeats));
+}
+
+Row& Row::end(const std::string& why) {
+  cells_.back().second += "  " + why;
+  has_ended_ = true;
+  return *this;
+}
+
+Table table_of(const std::vector<Row>& rows, std::size_t left) {
+  Table out = {.left = left};
+  const auto cell_of = [](const Row& row, const std::string& head) {
+    const auto found =
+        std::ranges::find_if(row.cells_, [&](const auto& cell) { return cell.first.head == head; });
+    return found == row.cells_.end() ? "-" : found->second;
+  };
+  for (const Row& row : rows) {
+    for (const auto& [column, text] : row.cells_) {
+      if (std::ranges::find(out.columns, column.head, &TableColumn::head) == out.columns.end())
+        out.columns.push_back(column);
+    }
+  }
+  std::erase_if(out.columns, [&](const TableColumn& column) {
+    return std::ranges::all_of(rows, [&](const Row& row) { return cell_of(row, column.head) == "-"; });
+  });
+  for (const Row& row : rows) {
+    out.add({});
+    const std::size_t count = row.has_ended_ ? row.cells_.size() : out.columns.size();
+    for (std::size_t c = 0; c < count; ++c) out.rows.back().push_back(cell_of(row, out.columns[c].head));
+  }
+  return out;
+}
+
+void Report::rows(const std::string& key, const std::vector<Row>& rows, std::size_t left) {
+  table(table_of(rows, left), table_columns());
+  json[key] = Json::array();
+  for (const Row& row : rows) json[key].push_back(row.json);
+}
+
 void Report::lines(const std::vector<std::string>& texts) {
   lines_.insert(lines_.end(), texts.begin(), texts.end());
 }
@@ -40,69 +100,78 @@ std::vector<std::size_t> widths_of(const std::vector<TableRow>& rows) {
   return out;
 }
 
-std::string table_line(const TableRow& row, const std::vector<std::size_t>& widths, std::size_t left) {
+std::string table_line(const TableRow& row, const std::vector<std::size_t>& widths, std::size_t left,
+                       bool words_last) {
   std::string out = left == 0 ? " " : "";
   for (std::size_t c = 0; c < row.size(); ++c) {
-    out += c < left ? fmt::format("  {:<{}}", row[c], widths[c])
+    const bool is_words = c < left || (words_last && c + 1 == row.size());
+    out += is_words ? fmt::format("  {:<{}}", row[c], widths[c])
                     : fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));  // a mark stands close
   }
   return out.substr(0, out.find_last_not_of(' ') + 1);
 }
 
-}  // namespace
-
-namespace {
-
-std::size_t width_of(const Table& table) { return table_width(lines_of(table), table.left); }
-
-void leave_out_columns(Table& table, std::size_t columns) {
-  while (width_of(table) > columns) {
-    const auto least = std::ranges::min_element(table.columns, {}, &TableColumn::worth);
-    if (least->worth == TableColumn::kAlways) return;
-    const auto place = least - table.columns.begin();
-    table.columns.erase(least);
-    for (TableRow& row : table.rows) row.erase(row.begin() + place);
-    if (static_cast<std::size_t>(place) < table.left) --table.left;
-  }
+std::vector<std::string> table_lines(const std::vector<TableRow>& rows, std::size_t left, bool words_last) {
+  const std::vector<std::size_t> widths = widths_of(rows);
+  std::vector<std::string> out;
+  for (const TableRow& row : rows) out.push_back(table_line(row, widths, left, words_last));
+  return out;
 }
 
-void cut_cells(Table& table, std::size_t columns) {
+std::vector<std::string> table_lines(const Table& table) {
+  return table_lines(lines_of(table), table.left, table.words_last);
+}
+
+/// The table with its long cells cut to so many letters.
+Table with_cut(Table table, std::size_t most) {
+  const std::size_t last = table.cut_to.value_or(table.columns.size());
+  for (TableRow& row : table.rows) {
+    for (std::size_t c = table.cut.value_or(last); c < std::min(last, row.size()); ++c)
+      row[c] = cut_in_middle(row[c], most);
+  }
+  return table;
+}
+
+/// What a table of so many columns has too many of, its long cells cut to `most` letters.
+std::size_t beyond(const Table& table, std::size_t most, std::size_t columns) {
+  std::size_t width = 0;
+  for (const std::string& line : table_lines(with_cut(table, most))) width = std::max(width, line.size());
+  return width - std::min(width, columns);
+}
+
+/// Columns that are worth least go first, then cells are cut.
+Table fitted(Table table, std::size_t columns) {
+  while (beyond(table, table.kept, columns) > 0) {
+    const auto least = std::ranges::min_element(table.columns, {}, &TableColumn::worth);
+    if (least->worth == TableColumn::kAlways) break;
+    const auto place = static_cast<std::size_t>(least - table.columns.begin());
+    table.columns.erase(least);
+    for (TableRow& row : table.rows) {
+      if (place < row.size()) row.erase(row.begin() + static_cast<std::ptrdiff_t>(place));
+    }
+    if (place < table.left) --table.left;
+  }
   constexpr std::size_t kLeast = 12;
-  const std::size_t first = table.cut.value_or(table.columns.size());
-  const std::size_t last = std::min(table.cut_to.value_or(table.columns.size()), table.columns.size());
   std::size_t most = 0;
   for (const TableRow& row : table.rows) {
-    for (std::size_t c = first; c < last; ++c) most = std::max(most, row[c].size());
+    for (const std::string& cell : row) most = std::max(most, cell.size());
   }
-  for (std::size_t width = width_of(table); width > columns && most > kLeast; width = width_of(table)) {
-    most =
-        std::max(kLeast, most - std::max<std::size_t>(1, std::min(most, (width - columns) / (last - first))));
-    for (TableRow& row : table.rows) {
-      for (std::size_t c = first; c < last; ++c) row[c] = cut_in_middle(row[c], most);
-    }
+  for (std::size_t more = 1; most > kLeast && more > 0;) {
+    more = beyond(table, most, columns);
+    const std::size_t cut = table.cut_to.value_or(table.columns.size()) - table.cut.value_or(0);
+    most = std::max(kLeast, most - std::min(most, (more + cut - 1) / cut));
   }
+  return with_cut(table, most);
 }
 
 }  // namespace
 
 void Report::table(const Table& table, std::size_t columns) {
-  if (table.empty()) return;
-  Table fitted = table;
-  leave_out_columns(fitted, columns);
-  cut_cells(fitted, columns);
-  this->table(lines_of(fitted), fitted.left);
+  if (!table.empty()) lines(table_lines(columns == kAnyColumns ? table : fitted(table, columns)));
 }
 
 void Report::table(const std::vector<TableRow>& rows, std::size_t left) {
-  const std::vector<std::size_t> widths = widths_of(rows);
-  for (const TableRow& row : rows) line(table_line(row, widths, left));
-}
-
-std::size_t table_width(const std::vector<TableRow>& rows, std::size_t left) {
-  const std::vector<std::size_t> widths = widths_of(rows);
-  std::size_t out = 0;
-  for (const TableRow& row : rows) out = std::max(out, table_line(row, widths, left).size());
-  return out;
+  lines(table_lines(rows, left, /*words_last=*/false));
 }
 
 void Report::wrapped(const std::string& sentence, std::size_t columns) {
@@ -152,8 +221,6 @@ Json left_out_json(const LeftOut& left_out) {
     out.push_back({{"count", one.count}, {"what", one.what}, {"why", one.why}});
   return out;
 }
-
-std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.2f}", time_us * 1e-3); }
 
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most) {
   return failure.empty() ? otherwise : printable(failure.substr(0, failure.find('\n')), most);

@@ -1,26 +1,56 @@
 #pragma once
 // What a command says of runs, put together once: text for a person, one JSON object for a program.
+#include <limits>
 #include <string>
 #include <vector>
 
+#include "analyse/figure.h"
 #include "analyse/table.h"
-#include "cli/runs_table.h"
 #include "core/json.h"
 #include "record/console.h"
 #include "record/left_out.h"
 
 namespace isobar {
 
+/// Nothing is cut or left out for it: what is no terminal reads all of it.
+inline constexpr std::size_t kAnyColumns = std::numeric_limits<std::size_t>::max();
+
 /// Columns of a sentence on this terminal, its indent left out: what fits, and no more than reads well.
 std::size_t text_columns();
 
 /// Columns of a table: what fits on a terminal; what is none reads all of it (kAnyColumns).
 std::size_t table_columns();
-/// What Report::table takes of them.
-std::size_t table_width(const std::vector<TableRow>& rows, std::size_t left);
 
 /// A line that begins with a label of 15 letters, over as many lines of `columns` as it takes.
 std::vector<std::string> hung(const std::string& line, std::size_t columns);
+
+/// `text` in at most `most` (3 or more) letters: "01_base...-3f2a".
+std::string cut_in_middle(const std::string& text, std::size_t most);
+
+/// A row of values, given once: the cells that a person reads, and the members of an object for a program.
+class Row {
+ public:
+  Json json = Json::object();
+
+  /// Printed only.
+  Row& cell(const TableColumn& column, const std::string& text);
+  Row& add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value);
+  /// A value below zero is not known: "-" and null.
+  Row& add(const std::string& key, const TableColumn& column, Quantity quantity, double value);
+  /// Of repeats that report it.
+  Row& add(const Figure& figure, const Repeats& repeats);
+  /// The row ends here with why there is no more of it.
+  Row& end(const std::string& why);
+
+ private:
+  friend Table table_of(const std::vector<Row>& rows, std::size_t left);
+  std::vector<std::pair<TableColumn, std::string>> cells_;
+  bool has_ended_ = false;
+};
+
+/// Rows by the heads of their columns, as the rows name them first. A column of which no row knows a value is
+/// left out.
+Table table_of(const std::vector<Row>& rows, std::size_t left = 1);
 
 class Report {
  public:
@@ -34,6 +64,8 @@ class Report {
   /// Nothing of an empty one. Where it takes more than `columns` letters a line, the columns that are worth
   /// least are left out, then cells are cut in their middle.
   void table(const Table& table, std::size_t columns = kAnyColumns);
+  /// The rows as a table that fits this terminal, and as an array of their objects in `json`.
+  void rows(const std::string& key, const std::vector<Row>& rows, std::size_t left = 1);
   /// A sentence over lines of so many columns; those behind the first are indented.
   void wrapped(const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
@@ -58,9 +90,6 @@ class Report {
 Json number_or_null(double value);
 /// [{"count", "what", "why"}, ...]
 Json left_out_json(const LeftOut& left_out);
-
-/// Microseconds as milliseconds, "-" for a negative time.
-std::string milliseconds(double time_us);
 
 /// What a run that failed said first, or `otherwise`.
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most = 60);

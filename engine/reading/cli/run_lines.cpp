@@ -162,12 +162,13 @@ void add_prediction(const RunReader& reader, Report& out) {
   for (const auto& [stage, time_us] : predicted->named()) {
     out.json["predicted"]["stages"][stage + "_us"] = time_us;
     if (const double measured_us = view.summary.stage_us(stage); measured_us > 0 || time_us > 0)
-      parts.push_back(fmt::format("{} {} ({})", stage, milliseconds(measured_us), milliseconds(time_us)));
+      parts.push_back(fmt::format("{} {} ({})", stage, known_text(Quantity::time, measured_us),
+                                  known_text(Quantity::time, time_us)));
   }
   out.json["predicted"]["step_us"] = predicted->step_us();
   out.labelled(fmt::format("  by formula   {} ms a step, and {} were measured; measured (predicted) ms: {}",
-                           milliseconds(predicted->step_us()), milliseconds(view.summary.step_us),
-                           joined(parts)));
+                           known_text(Quantity::time, predicted->step_us()),
+                           known_text(Quantity::time, view.summary.step_us), joined(parts)));
 }
 
 }  // namespace

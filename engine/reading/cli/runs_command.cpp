@@ -15,7 +15,6 @@
 #include "cli/lesson_options.h"
 #include "cli/report.h"
 #include "cli/run_lines.h"
-#include "cli/runs_table.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -75,7 +74,7 @@ ListedRun look_at(const FoundFolder& found) {
   return out;
 }
 
-RunsRow run_row(const ListedRun& run, bool group_is_listed = false) {
+TableRow run_row(const ListedRun& run, bool group_is_listed = false) {
   const RunView& view = run.view;
   const RunSummary& summary = view.summary;
   return {printable(run.found.name, 200),
@@ -99,7 +98,7 @@ std::string common(const std::vector<const ListedRun*>& runs, std::string RunVie
 
 /// The runs of one command as one line. Rates are those of whole steps: reading alone, or computing alone, is
 /// no training.
-RunsRow group_row(const std::vector<const ListedRun*>& runs) {
+TableRow group_row(const std::vector<const ListedRun*>& runs) {
   std::vector<double> rates;
   std::map<std::string, std::int64_t> states;
   std::uint64_t bytes = 0;
@@ -127,12 +126,12 @@ RunsRow group_row(const std::vector<const ListedRun*>& runs) {
 }
 
 /// Where the newest of a group stands, all of them.
-std::vector<RunsRow> folded(const std::vector<ListedRun>& runs) {
+std::vector<TableRow> folded(const std::vector<ListedRun>& runs) {
   std::map<std::string, std::vector<const ListedRun*>> groups;
   for (const ListedRun& run : runs) {
     if (!run.view.group.empty()) groups[run.view.group].push_back(&run);
   }
-  std::vector<RunsRow> out;
+  std::vector<TableRow> out;
   for (const ListedRun& run : runs) {
     const auto group = groups.find(run.view.group);
     const bool alone = group == groups.end() || group->second.size() < 2;
@@ -148,12 +147,12 @@ bool has_begun(const fs::path& run) {
 }
 
 /// Event files of another program.
-RunsRow events_row(const FoundFolder& found, std::uint64_t bytes) {
+TableRow events_row(const FoundFolder& found, std::uint64_t bytes) {
   return {printable(found.name, 200), "events", "", "-", "-", "-", human_bytes(bytes), "TensorBoard"};
 }
 
 /// A job whose run has not begun: it waits, or was cancelled before it got nodes.
-RunsRow job_row(const FoundFolder& found, std::uint64_t bytes) {
+TableRow job_row(const FoundFolder& found, std::uint64_t bytes) {
   const std::string name = printable(found.name, 200);
   std::string note;
   try {
@@ -164,6 +163,20 @@ RunsRow job_row(const FoundFolder& found, std::uint64_t bytes) {
     note = "[" + printable(error.what(), 100) + "]";
   }
   return {name, "submitted", "", "-", "-", "-", human_bytes(bytes), note};
+}
+
+/// On a terminal that is too narrow presets, steps, scores and sizes are left out, then names and notes cut.
+void print_table(Console& console, const std::vector<TableRow>& rows) {
+  const Table table = {
+      .columns = {"run", "state", {"preset", 1}, {"steps", 2}, {"RMSE", 3}, "samples/s", {"size", 4}, "note"},
+      .left = 3,
+      .cut = 0,
+      .kept = 36,
+      .words_last = true,
+      .rows = rows};
+  Report out;
+  out.table(table, table_columns());
+  out.print(console);
 }
 
 int list(Console& console, const fs::path& place, bool all) {
@@ -181,7 +194,7 @@ int list(Console& console, const fs::path& place, bool all) {
     return 0;
   }
   std::uint64_t all_bytes = 0;
-  std::vector<RunsRow> rows = folded(runs);
+  std::vector<TableRow> rows = folded(runs);
   const bool has_groups = rows.size() < runs.size();
   if (all) rows.clear();
   for (const ListedRun& run : runs) {
@@ -197,7 +210,7 @@ int list(Console& console, const fs::path& place, bool all) {
   };
   tell(events, events_row);
   tell(jobs, job_row);
-  console.lines(runs_table(rows, table_columns()));
+  print_table(console, rows);
   const std::string waiting = jobs.empty() ? "" : fmt::format(", {} submitted", jobs.size());
   const std::string foreign = events.empty() ? "" : fmt::format(", {} of event files", events.size());
   console.line(fmt::format("{}{}{}, {}", counted(static_cast<std::int64_t>(runs.size()), "run"), foreign,
@@ -210,7 +223,7 @@ int list(Console& console, const fs::path& place, bool all) {
 
 /// The runs of one group below runs/. Error (exit code 2) where there is none.
 int list_group(Console& console, const std::string& group) {
-  std::vector<RunsRow> rows;
+  std::vector<TableRow> rows;
   std::vector<std::string> groups;
   for (const FoundFolder& found : list_runs(kRuns)) {
     const ListedRun run = look_at(found);
@@ -220,7 +233,7 @@ int list_group(Console& console, const std::string& group) {
   if (rows.empty())
     throw Error("there is no folder and no group of runs \"" + printable(group, 80) + "\"", "./isobar runs",
                 did_you_mean(group, groups, kRunsHint));
-  console.lines(runs_table(rows, table_columns()));
+  print_table(console, rows);
   return 0;
 }
 

@@ -34,18 +34,10 @@ std::string hint_for(const std::string& word) {
   return word == "--trials" ? "here it is --repeat" : hint_for_setting(word);
 }
 
-/// Pieces between commas; an empty one is refused.
+/// Pieces between commas.
 std::vector<std::string> pieces_of(const std::string& text, const std::string& option,
-                                   const std::string& hint) {
-  std::vector<std::string> out;
-  for (const std::string& piece : split(text, ',')) {
-    if (piece.empty()) throw Error("a value is missing", option + " " + printable(text, 80), hint);
-    if (std::find(out.begin(), out.end(), piece) != out.end())
-      throw Error("the value " + printable(piece, 40) + " is there twice", option + " " + printable(text, 80),
-                  "each is measured several times anyway (--repeat)");
-    out.push_back(piece);
-  }
-  return out;
+                                   const std::string& example) {
+  return checked_values(split(text, ','), option + " " + printable(text, 80), example);
 }
 
 std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
@@ -56,7 +48,10 @@ std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
     if (!typed)
       throw Error("\"" + printable(piece, 40) + "\" is no number of ranks", "--ranks " + printable(text, 80),
                   kExample);
-    const std::int64_t count = checked_count(*typed, most, "--ranks");
+    const std::int64_t count = *typed;
+    if (count < 1 || count > most)
+      throw Error(fmt::format("--ranks {} is not allowed", count), "command line",
+                  fmt::format("it must be from 1 to {}", most));
     if (std::find(out.begin(), out.end(), count) != out.end())
       throw Error(fmt::format("the value {} is there twice", count), "--ranks " + printable(text, 80),
                   kExample);
@@ -112,8 +107,6 @@ void check(const ScaleArguments& out, bool weak, bool strong) {
   const bool has_target = out.target_loss > 0;
   const MeasureArguments& measure = out.measure;
   if (weak && strong) throw Error("--weak and --strong exclude each other", "command line", "leave one out");
-  checked_count(measure.steps, kMostSteps, "--steps");
-  checked_count(measure.repeats, kMostRepeats, "--repeat");
   if (has_target && out.lines.front() != ScalingLine::real)
     throw Error("--target-loss is for the line real, which is left out", "--lines",
                 "the others train on nothing that can be learnt");
@@ -147,8 +140,10 @@ std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::strin
   app.add("--ranks", ranks, "numbers of processes that train together, 1,2,4");
   app.flag("--weak", weak, "each rank has train.global_batch samples a step (default)");
   app.flag("--strong", strong, "train.global_batch samples a step are divided over the ranks");
-  app.add("--repeat,--repeats", measure.repeats, "how often each is measured, in turn; default 3");
-  app.add("--steps", measure.steps, "steps that are measured, after 3 of warm-up; default 50");
+  app.add("--repeat,--repeats", measure.repeats, "how often each is measured, in turn; default 3")
+      .in_range(1, kMostRepeats);
+  app.add("--steps", measure.steps, "steps that are measured, after 3 of warm-up; default 50")
+      .in_range(1, kMostSteps);
   app.add("--lines", lines, "some of real,synthetic,no-comm; default all");
   app.add("--target-loss", target,
           "real trains whole runs, and when their validation loss was there is told");

@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "analyse/figure.h"
+#include "analyse/steady.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
-#include "cli/one_off.h"
 #include "core/error.h"
 #include "core/text.h"
 
@@ -63,123 +62,172 @@ std::vector<std::string> marks_of(const std::vector<MeasuredPoint>& points,
   return out;
 }
 
-/// What the table and the JSON object hold, worked out once.
+/// What is worked out over all points.
 struct Results {
   std::vector<Spread> rates, rmse;
   std::vector<std::string> rate_marks, rmse_marks;
   double best_rate = 0;
-  bool has_stalls = false;
-  std::vector<const Figure*> figures, comm;  ///< that a point reports; the first is the rate
-  std::string headline;                      ///< "" when nothing was scored
+  std::string headline;  ///< "" when nothing was scored
 
   explicit Results(const std::vector<MeasuredPoint>& points) {
-    std::vector<const Repeats*> repeats;
-    bool talks = false;
     for (const MeasuredPoint& point : points) {
-      repeats.push_back(&point.repeats);
       rates.push_back(point.rate());
       best_rate = std::max(best_rate, rates.back().median());
-      has_stalls = has_stalls || point.share("stall_us") >= 0;
-      talks = talks || has_comm(point.repeats);
       const bool scored = !point.repeats.empty() && point.repeats.front().view.summary.has_scores;
       if (scored) headline = point.repeats.front().view.summary.headline;
       rmse.push_back(scored ? point.figures(&RunSummary::rmse) : Spread());
     }
     rate_marks = marks_of(points, rates, /*more_is_better=*/true);
     rmse_marks = marks_of({}, rmse, /*more_is_better=*/false);
-    figures = reported_in(FigureTable::runs, repeats);
-    if (talks) comm = figures_in(FigureTable::comm);
   }
 };
 
-Table table_of(const std::vector<SweepAxis>& axes, const Results& results) {
-  Table out = {.left = 0};
-  for (const SweepAxis& axis : axes) out.columns.push_back(axis.key);
-  for (const char* const head : {"samples/s", "", "min .. max", "of best"}) out.columns.push_back(head);
-  for (std::size_t i = 1; i < results.figures.size(); ++i)
-    out.columns.emplace_back(results.figures[i]->head, results.figures[i]->worth);
-  out.columns.push_back("load ms");
-  if (results.has_stalls) out.columns.push_back("stall");
-  for (const Figure* const one : results.comm) out.columns.emplace_back(one->head, one->worth);
-  if (!results.headline.empty()) {
-    out.columns.push_back(results.headline + " RMSE");
-    out.columns.push_back("");
+/// The settings of a point: {"optim.lr": "1e-3", ...}.
+Json keys_json(const MeasuredPoint& point) {
+  Json out = Json::object();
+  for (const std::string& set : point.sets) out[key_of(set)] = set.substr(set.find('=') + 1);
+  return out;
+}
+
+Row grid_row(const MeasuredPoint& point, std::size_t i, const Results& results,
+             std::optional<std::int64_t> steps) {
+  Row out;
+  for (const std::string& set : point.sets)
+    out.cell(key_of(set), printable(set.substr(set.find('=') + 1), 60));
+  out.json["keys"] = keys_json(point);
+  if (steps) out.json["steps"] = *steps;
+  point.add_to(out, " " + results.rate_marks[i]);
+  if (point.repeats.empty()) return out.end(first_line(point.failure, "stopped"));
+  if (const Spread& rate = results.rates[i]; !rate.empty()) {
+    out.cell("of best", value_text(Quantity::share, rate.median() / results.best_rate));
+    out.json["best"] = results.rate_marks[i] == "*";
+    out.json["same_as_best"] = results.rate_marks[i] == "*" || results.rate_marks[i] == "=";
+  }
+  for (const Figure* const figure : figures_in(FigureTable::runs)) {
+    if (figure != figures_in(FigureTable::runs).front()) out.add(*figure, point.repeats);
+  }
+  out.add("load_us", "load ms", Quantity::time, point.field("load_us"));
+  out.add("stall_share", "stall", Quantity::share, point.share("stall_us"));
+  if (has_comm(point.repeats)) {
+    add_figures(out.json["comm"], FigureTable::comm, point.repeats);
+    for (const Figure* const figure : figures_in(FigureTable::comm))
+      out.cell({figure->head, figure->worth}, figure_cell(*figure, point.repeats));
+  }
+  if (const Spread& rmse = results.rmse[i]; !rmse.empty()) {
+    out.add("rmse_" + results.headline, results.headline + " RMSE",
+            value_text(Quantity::score, rmse.median()) + " " + results.rmse_marks[i], rmse.median());
+    out.json["best_rmse"] = results.rmse_marks[i] == "*";
   }
   return out;
 }
 
-TableRow row_of(const MeasuredPoint& point, std::size_t i, const Results& results) {
-  TableRow out;
-  for (const std::string& set : point.sets) out.push_back(printable(set.substr(set.find('=') + 1), 60));
-  const Spread& rate = results.rates[i];
-  if (point.repeats.empty()) {
-    out.push_back(first_line(point.failure, "stopped"));
-    return out;
-  }
-  if (rate.empty()) {
-    out.insert(out.end(), {"-", results.rate_marks[i], "-", "-"});
-  } else {
-    const auto text = [](double value) { return value_text(Quantity::rate, value); };
-    out.insert(out.end(),
-               {text(rate.median()), results.rate_marks[i], text(rate.least()) + " .. " + text(rate.most()),
-                value_text(Quantity::share, rate.median() / results.best_rate)});
-  }
-  for (std::size_t f = 1; f < results.figures.size(); ++f)
-    out.push_back(figure_cell(*results.figures[f], point.repeats));
-  out.push_back(milliseconds(point.field("load_us")));
-  if (results.has_stalls) {
-    const double stall = point.share("stall_us");
-    out.push_back(stall < 0 ? "-" : value_text(Quantity::share, stall));
-  }
-  for (const Figure* const one : results.comm) out.push_back(figure_cell(*one, point.repeats));
-  if (!results.headline.empty())
-    out.insert(out.end(), {value_text(Quantity::score, results.rmse[i].median()), results.rmse_marks[i]});
-  return out;
-}
-
-Json point_json(const MeasuredPoint& point, std::size_t i, const Results& results,
-                std::optional<std::int64_t> steps) {
-  Json out = {{"keys", keys_json(point)}};
-  point.add_to(out, steps);
-  if (!results.rates[i].empty()) {
-    out["best"] = results.rate_marks[i] == "*";
-    out["same_as_best"] = results.rate_marks[i] == "*" || results.rate_marks[i] == "=";
-    for (std::size_t f = 1; f < results.figures.size(); ++f)
-      out[results.figures[f]->name] = figure_json(*results.figures[f], point.repeats);
-    out["load_us"] = point.field("load_us");
-    if (point.share("stall_us") >= 0) out["stall_share"] = point.share("stall_us");
-    if (has_comm(point.repeats)) add_figures(out["comm"], FigureTable::comm, point.repeats);
-  }
-  if (!results.rmse[i].empty()) {
-    out["rmse_" + results.headline] = results.rmse[i].median();
-    out["best_rmse"] = results.rmse_marks[i] == "*";
-  }
-  return out;
-}
-
-Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, const Results& results) {
-  Report out;
-  out.line("sweep of " + measured_what(runs, arguments, "repeat"));
-  Table table = table_of(arguments.axes, results);
-  Json points = Json::array();
+void add_grid(Report& out, const MeasuredRuns& runs, const MeasureArguments& arguments,
+              const Results& results) {
+  std::vector<Row> rows;
   for (std::size_t i = 0; i < runs.points().size(); ++i) {
-    table.add(row_of(runs.points()[i], i, results));
     // Whole rounds of the workers: more than were asked for, and not the same for every point.
     std::optional<std::int64_t> steps;
     if (!arguments.whole) steps = runs.config(i).config.train.steps - kMeasureWarmUpSteps;
-    points.push_back(point_json(runs.points()[i], i, results, steps));
+    rows.push_back(grid_row(runs.points()[i], i, results, steps));
   }
-  out.table(table, table_columns());
+  out.rows("points", rows, arguments.axes.size());
   out.line(
       static_cast<std::size_t>(arguments.repeats) >= kLeastRepeats
           ? "  * the best, = the same as the best (95 % interval of the ratio holds 1, or within 2 %)"
           : fmt::format("  * the best, ? fewer than {0} repeats cannot tell it from the best: --repeats {0}",
                         kLeastRepeats));
-  add_end(out, runs, "point and repeat");
-  out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
-                       arguments);
-  out.json["points"] = points;
+}
+
+/// An ablation: what each of some settings is worth by itself, against a base that has the first value of
+/// all.
+std::string setting(const SweepAxis& axis, std::size_t value) { return axis.key + "=" + axis.values[value]; }
+
+/// The base with value `value` of key `axis`.
+MeasuredPoint point_with(const std::vector<SweepAxis>& axes, std::size_t axis, std::size_t value) {
+  MeasuredPoint out;
+  out.name = value == 0 ? "base" : setting(axes[axis], value);
+  for (std::size_t i = 0; i < axes.size(); ++i) out.sets.push_back(setting(axes[i], i == axis ? value : 0));
   return out;
+}
+
+struct Counted {
+  const char* field;
+  const char* title;
+  double scale;
+  int digits;
+};
+
+// Counted in the step that is watched, not in every one.
+constexpr Counted kCounted[] = {{"launches", "launches", 1, 0}, {"moved_bytes", "moved MB", 1e-6, 1}};
+
+/// "1016 (-484)": the figure and what the base has more or less.
+std::string counted_text(const MeasuredPoint& point, const MeasuredPoint& base, const Counted& what) {
+  const double here = point.last(what.field);
+  const double before = base.last(what.field);
+  if (here < 0) return "-";
+  const std::string text = fmt::format("{:.{}f}", here * what.scale, what.digits);
+  if (before < 0 || &point == &base) return text;
+  return text + fmt::format(" ({:+.{}f})", (here - before) * what.scale, what.digits);
+}
+
+std::string versus_base(const Compared& found) {
+  return ratio_text(found) + (found.direction == Direction::more   ? " faster"
+                              : found.direction == Direction::less ? " slower"
+                                                                   : "");
+}
+
+Row one_off_row(const MeasuredPoint& point, const MeasuredPoint& base) {
+  Row out;
+  out.add("point", "one value changed", printable(point.name, 60), point.name);
+  out.json["keys"] = keys_json(point);
+  point.add_to(out);
+  if (point.rate().empty()) return out.end(first_line(point.failure, "stopped"));
+  const bool is_base = &point == &base;
+  const std::optional<Compared> compared =
+      compare(point.rate(), base.rate(), far_apart(point.repeats, base.repeats));
+  out.cell("of base", is_base ? "base" : compared ? versus_base(*compared) : "-");
+  if (compared) {
+    isobar::add_to(out.json, *compared);
+    out.json["same_as_base"] = is_base || compared->is_same();
+  }
+  out.add("step_us", "step ms", Quantity::time, point.field("step_us"));
+  for (const Counted& what : kCounted) {
+    const double here = point.last(what.field);
+    out.add(what.field, what.title, counted_text(point, base, what), here < 0 ? Json() : Json(here));
+  }
+  return out;
+}
+
+/// The base; each other value of each key alone; and, where there are several keys, all second values
+/// together. Every key has at least two values.
+std::vector<MeasuredPoint> one_off_points(const std::vector<SweepAxis>& axes) {
+  std::vector<MeasuredPoint> points = {point_with(axes, 0, 0)};
+  for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+    for (std::size_t value = 1; value < axes[axis].values.size(); ++value)
+      points.push_back(point_with(axes, axis, value));
+  }
+  if (axes.size() > 1) {
+    MeasuredPoint all{.name = "all second values", .sets = {}};
+    for (const SweepAxis& axis : axes) all.sets.push_back(setting(axis, 1));
+    points.push_back(all);
+  }
+  if (points.size() > kMostPoints)
+    throw Error(fmt::format("there are more than {} points", kMostPoints), "./isobar sweep --one-off",
+                "fewer keys, or fewer values of each");
+  return points;
+}
+
+void add_one_off(Report& out, const MeasuredRuns& runs, const MeasureArguments& arguments) {
+  std::vector<Row> rows;
+  for (const MeasuredPoint& point : runs.points()) rows.push_back(one_off_row(point, runs.points().front()));
+  out.json["one_off"] = true;
+  out.rows("points", rows);
+  std::vector<std::string> base;
+  for (const SweepAxis& axis : arguments.axes) base.push_back(setting(axis, 0));
+  out.line("  base: " + printable(joined(base, " "), 400));
+  out.line(
+      "  ± half of the 95 % interval; same: it holds 1, or less than 2 % apart; about: few repeats, far "
+      "apart; in brackets: more or less");
 }
 
 }  // namespace
@@ -191,13 +239,20 @@ int sweep_command(const Words& words) {
   MeasuredRuns runs({.command = "sweep", .arguments = arguments, .stop_at_failure = false},
                     arguments.one_off ? one_off_points(arguments.axes) : grid_of(arguments.axes));
   const int code = runs.run();
-  if (arguments.one_off) {
-    print_one_off(runs, arguments);
-    return code;
-  }
   const Results results(runs.points());
-  if (results.best_rate == 0 && results.headline.empty()) return code;
-  report_of(runs, arguments, results).print(arguments.json);
+  if (results.best_rate == 0 && (arguments.one_off || results.headline.empty())) return code;
+  Report out;
+  out.json = head_json("sweep", arguments.lesson.name, arguments.whole ? Json() : Json(arguments.steps), runs,
+                       arguments);
+  out.line((arguments.one_off ? "one-off sweep of " : "sweep of ") +
+           measured_what(runs, arguments, "repeat"));
+  if (arguments.one_off) {
+    add_one_off(out, runs, arguments);
+  } else {
+    add_grid(out, runs, arguments, results);
+  }
+  add_end(out, runs, "point and repeat");
+  out.print(arguments.json);
   return code;
 }
 

@@ -4,7 +4,7 @@
 #include "analyse/case_warnings.h"
 #include "analyse/run_comparison.h"
 #include "cli/compare_text.h"
-#include "cli/runs_table.h"
+#include "cli/report.h"
 #include "core/files.h"
 #include "support/catch.h"
 #include "support/made_runs.h"

@@ -6,7 +6,7 @@
 #include "analyse/run_keys.h"
 #include "cli/compare_text.h"
 #include "cli/run_lines.h"
-#include "cli/runs_table.h"
+#include "cli/report.h"
 #include "core/files.h"
 #include "core/stage.h"
 #include "record/json_line.h"

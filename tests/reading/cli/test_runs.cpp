@@ -3,7 +3,6 @@
 
 #include "cli/programs.h"
 #include "cli/report.h"
-#include "cli/runs_table.h"
 #include "core/files.h"
 #include "support/catch.h"
 #include "support/says.h"
@@ -11,15 +10,6 @@
 using namespace isobar;
 
 namespace {
-
-const RunsRow kPlain = {"01_baseline-20261124-101500-3f2a",
-                        "done",
-                        "cpu_micro",
-                        "128/128",
-                        "0.3932",
-                        "137.0",
-                        "12.3 MB",
-                        "the first of many"};
 
 std::size_t widest(const std::vector<std::string>& lines) {
   std::size_t out = 0;
@@ -46,27 +36,41 @@ void make_run(const std::filesystem::path& folder, const std::string& group, con
 
 }  // namespace
 
-TEST_CASE("a list of runs fits its terminal, and what matters most goes last") {
-  const std::vector<RunsRow> rows = {kPlain, {"short", "died", "", "3/7", "-", "-", "1 kB", ""}};
-  const std::vector<std::string> whole = runs_table(rows);
-  REQUIRE(whole.size() == 3);
-  CHECK_THAT(whole[0], says("run ") && says("preset") && says("RMSE") && says("note"));
-  CHECK_THAT(whole[1], says(kPlain.name + "  done ") && says("  the first of many"));
-  CHECK(whole[2].back() != ' ');
-  for (const std::size_t columns : {110U, 100U, 90U, 80U, 72U, 64U, 50U, 44U}) {
+TEST_CASE("a table fits its terminal, and what matters most goes last") {
+  const std::string name = "01_baseline-20261124-101500-3f2a";
+  Table table = {
+      .columns = {"run", {"preset", 1}, {"size", 2}, "note"}, .cut = 0, .kept = 36, .words_last = true};
+  table.add({name, "cpu_micro", "12.3 MB", "the first of many"});
+  table.add({"short", "", "1 kB", ""});
+  const auto lines = [&](std::size_t columns) {
+    Report out;
+    out.table(table, columns);
+    return out.texts();
+  };
+  CHECK_THAT(lines(kAnyColumns)[1], says(name + "  cpu_micro  12.3 MB  the first of many"));
+  for (const std::size_t columns : {100U, 80U, 72U, 64U, 50U, 44U}) {
     INFO(columns);
-    const std::vector<std::string> lines = runs_table(rows, columns);
-    CHECK(widest(lines) <= columns);
-    CHECK_THAT(lines[1], says("done") && says("137.0"));
-    if (columns >= 72) CHECK_THAT(lines[1], says(kPlain.name));
+    CHECK(widest(lines(columns)) <= columns);
   }
-  const std::vector<std::string> usual = runs_table(rows, 80);
-  CHECK_THAT(usual[0], !says("preset") && says("note") && says("size"));
-  CHECK_THAT(usual[1], says("the first of"));
-  RunsRow long_name = kPlain;
-  long_name.name = std::string(60, 'a') + "-3f2a";
-  CHECK_THAT(runs_table({long_name}, 80)[1], says("aaa...aaa") && says("-3f2a  done"));
-  CHECK(runs_table({}, 80).size() == 1);
+  CHECK_THAT(lines(72)[0], !says("preset") && says("size") && says("note"));
+  CHECK_THAT(lines(60)[1], says(name + "  the first of many"));
+  CHECK_THAT(lines(44)[1], says("01_base") && says("...") && says("3f2a  the first of many"));
+  CHECK(lines(80)[2].back() != ' ');
+}
+
+TEST_CASE("values of a row are printed and told once, and a column that no row knows is left out") {
+  std::vector<Row> rows(3);
+  rows[0]
+      .add("name", "point", "one", "one")
+      .add("step_us", "step ms", Quantity::time, 1500)
+      .cell("stall", "-");
+  rows[1].cell("point", "two").add("step_us", "step ms", Quantity::time, -1).cell("more", "yes");
+  rows[2].cell("point", "three").end("failed: no memory");
+  Report out;
+  out.rows("points", rows);
+  CHECK(out.texts() == std::vector<std::string>{"  point  step ms  more", "  one       1.50     -",
+                                                "  two          -   yes", "  three  failed: no memory"});
+  CHECK(out.json.text() == R"({"points":[{"name":"one","step_us":1500.0},{"step_us":null},{}]})");
 }
 
 TEST_CASE("a text is cut in its middle, where names differ least") {
@@ -90,17 +94,17 @@ TEST_CASE("the runs of one command are one line, until they are asked for") {
     return programs.run(words, {.folder = programs.folder().path().string()});
   };
   const std::string folded = listed({}).out;
-  CHECK_THAT(folded, says("\none ") && says("lone ") && !says("p1 ") && says("6 runs,"));
+  CHECK_THAT(folded, says("\n  one ") && says("lone ") && !says("p1 ") && says("6 runs,"));
   // The best and the median of 200, 400 and 800 samples/s; reading alone is no training.
   CHECK_THAT(folded,
              says(sweep + "  4 runs") && says("800.0 (400.0)") && says("sweep of 02_workers, 1 running"));
   CHECK_THAT(folded, says("[measures full at 02_workers] [ladder-20261124-111500-aaaa]") &&
                          says("./isobar runs GROUP"));
   const std::string of_group = listed({sweep}).out;
-  CHECK_THAT(of_group, says("p1 ") && says("[measures full at data.workers=4]\n") && !says("\none ") &&
+  CHECK_THAT(of_group, says("p1 ") && says("[measures full at data.workers=4]\n") && !says("\n  one ") &&
                            !says("[" + sweep));
   const std::string all = listed({"--all"}).out;
-  CHECK_THAT(all, says("p1 ") && says("\none ") && says("[" + sweep) && !says("4 runs") && !says("GROUP"));
+  CHECK_THAT(all, says("p1 ") && says("\n  one ") && says("[" + sweep) && !says("4 runs") && !says("GROUP"));
   CHECK_THAT(listed({"runs", "--all"}).out, says("p1 "));
   const ProcessResult unknown = listed({"sweep-20261124-101500-3f2b"});
   CHECK(unknown.code == 2);
