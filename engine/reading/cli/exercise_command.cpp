@@ -1,14 +1,299 @@
+// The part of a lesson that the learner writes: its skeleton, and a look at what was written, once or after
+// each save.
+#include <fmt/format.h>
+#include <poll.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <cstdio>
 
+#include "analyse/line_diff.h"
 #include "cli/commands.h"
-#include "cli/exercise_text.h"
+#include "cli/lesson_options.h"
+#include "cli/report.h"
+#include "cli/start.h"
 #include "config/lesson.h"
 #include "config/option_parser.h"
+#include "core/error.h"
 #include "core/files.h"
+#include "core/text.h"
+#include "course/course.h"
+#include "exercise/hints.h"
+#include "exercise/my_file.h"
+#include "exercise/skeleton.h"
+#include "exercise/verdict.h"
 
 namespace isobar {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+void add_wrapped(Report& out, const std::string& head, const std::string& text) {
+  out.wrapped(head, text, text_columns());
+}
+
+/// Lines that differ, each with what it is next to, as `diff` shows them.
+void add_difference(Report& out, const std::string& old_text, const std::string& new_text) {
+  for (const DiffLine& line : diff_lines(old_text, new_text)) {
+    if (line.kind == DiffLine::Kind::same) continue;
+    const bool added = line.kind == DiffLine::Kind::added;
+    out.line(fmt::format("  {:>4} {} {}", added ? line.new_number : line.old_number, added ? '+' : '-',
+                         printable(line.text, 200)));
+  }
+}
+
+/// The first line that a learner is to write: what an editor is opened at.
+int first_gap(const std::string& skeleton) {
+  const std::size_t at = skeleton.find("// YOU: ");
+  return 1 + static_cast<int>(
+                 std::count(skeleton.begin(), skeleton.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+}
+
+Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
+  Json checks = Json::array();
+  for (const ExerciseCheck& check : exercise.checks) {
+    const bool held = std::find(verdict.held.begin(), verdict.held.end(), check.name) != verdict.held.end();
+    const char* const state = held ? "holds" : check.name == verdict.failed ? "fails" : "not looked at";
+    checks.push_back(Json{{"name", check.name}, {"says", check.says}, {"state", state}});
+  }
+  return checks;
+}
+
+void add_problem(Report& out, const CompileProblem& problem) {
+  add_wrapped(out, "  ", problem.what);
+  if (!problem.where.empty()) out.line("  " + problem.where);
+  for (const std::string& line : problem.lines) out.line("  " + line);
+}
+
+void add_finding(Report& out, const ExerciseVerdict& verdict) {
+  const CheckFinding& finding = verdict.finding;
+  add_wrapped(out, "        expected  ", printable(finding.expected, 600));
+  add_wrapped(out, "        came      ", printable(finding.came, 1200));
+  add_wrapped(out, "        look at   ", printable(finding.look, 600));
+}
+
+void add_hints(Report& out, const Exercise& exercise, const ExerciseCheck& check, int shown) {
+  const std::vector<std::string> hints = hints_of(exercise, check);
+  for (int i = 0; i < shown; ++i)
+    add_wrapped(out, fmt::format("        hint {}/{}  ", i + 1, hints.size()),
+                hints[static_cast<std::size_t>(i)]);
+}
+
+std::string path_words(const MyFile& mine) { return as_typed(mine.path).string(); }
+
+std::vector<Exercise> all_exercises(const fs::path& home) {
+  std::vector<Exercise> out;
+  for (const std::string& lesson : lesson_names(home))
+    if (has_exercise(home, lesson)) out.push_back(read_exercise(home, lesson));
+  return out;
+}
+
+Report exercise_list(const fs::path& home) {
+  Report out;
+  std::vector<Row> rows;
+  for (const Exercise& exercise : all_exercises(home)) {
+    const fs::path file = my_folder(home) / exercise.own_name();
+    std::error_code code;
+    const bool begun = fs::exists(fs::symlink_status(file, code));  // readable or not
+    rows.emplace_back()
+        .add("lesson", "lesson", exercise.lesson, exercise.lesson)
+        .add("title", "what you write", exercise.title, exercise.title)
+        .add("minutes", "minutes", std::to_string(exercise.minutes), exercise.minutes)
+        .add("file", "your file", begun ? as_typed(file).string() : "not begun", file.string())
+        .json["begun"] = begun;
+  }
+  out.rows("exercises", rows, 4);
+  out.line("./isobar exercise LESSON puts its skeleton into my/; any of them can be begun at any time");
+  return out;
+}
+
+Report exercise_report(const Exercise& exercise, const MyFile& mine, bool is_new) {
+  Report out;
+  out.line(exercise.lesson + "  " + exercise.title);
+  out.line(fmt::format("  {}  {}:{}", is_new ? "skeleton put into" : "yours, as it was:", path_words(mine),
+                       first_gap(mine.text)));
+  add_wrapped(out, "  ", exercise.text);
+  out.line(fmt::format("  given and promised: {}; about {} minutes if you have read the page",
+                       as_typed(exercise.folder / "exercise.h").string(), exercise.minutes));
+  for (const ExerciseCheck& check : exercise.checks) out.line("  [ ] " + check.says);
+  out.line(fmt::format(
+      "next: ./isobar check {0} (fails at first: there is nothing in the gaps yet); with --watch it "
+      "looks again after each save",
+      exercise.lesson));
+  out.json = {{"lesson", exercise.lesson},  {"title", exercise.title},      {"text", exercise.text},
+              {"file", mine.path.string()}, {"line", first_gap(mine.text)}, {"placed", is_new}};
+  return out;
+}
+
+Report solution_report(const Exercise& exercise, const MyFile& mine) {
+  Report out;
+  const std::string solution =
+      plain_solution(read_text_file(exercise.solution_file(), 1 << 20), exercise.solution_file().string());
+  out.line(fmt::format("from {} to the solution ({}):", path_words(mine),
+                       as_typed(exercise.solution_file()).string()));
+  add_difference(out, mine.text, solution);
+  out.json = {{"solution", solution}};
+  return out;
+}
+
+Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const ExerciseVerdict& verdict,
+                        bool wants_hint) {
+  Report out;
+  out.line(exercise.lesson + "  " + exercise.title + "  " + path_words(mine));
+  if (mine.text == mine.given)
+    out.line(
+        "  This is the skeleton as it was given: it is meant to fail, and the first check says where to "
+        "begin.");
+  if (mine.is_of_older_edition) {
+    out.line("  The exercise has changed since you began. What is different now in what is given:");
+    add_difference(out, mine.given, mine.skeleton);
+  }
+  int shown = 0;
+  if (verdict.problem) {
+    add_problem(out, *verdict.problem);
+  } else {
+    for (const ExerciseCheck& check : exercise.checks) {
+      const bool held = std::find(verdict.held.begin(), verdict.held.end(), check.name) != verdict.held.end();
+      out.line(fmt::format("  [{}] {}", held ? "x" : check.name == verdict.failed ? "!" : " ", check.says));
+      if (check.name != verdict.failed) continue;
+      add_finding(out, verdict);
+      shown = shown_hints(exercise, my_folder(project_home()), check.name, wants_hint);
+      add_hints(out, exercise, check, shown);
+    }
+    // What the checks did not have in mind has no name among them: a part that cannot even be loaded.
+    if (!verdict.failed.empty() && exercise.find(verdict.failed) == nullptr) add_finding(out, verdict);
+  }
+  out.line(fmt::format("compiled in {:.1f} s, checked in {:.1f} s", verdict.compile_s, verdict.check_s));
+  if (verdict.passed()) {
+    out.line("All of it holds.");
+    add_wrapped(out, "  ", exercise.after);
+    out.line(fmt::format("next: {} trains with your part; ./isobar check {} --solution shows ours",
+                         exercise.run_command(), exercise.lesson));
+  } else {
+    out.line(fmt::format("next: ./isobar check {0} again, or --hint for more; --watch looks after each save",
+                         exercise.lesson));
+  }
+  out.json = {{"lesson", exercise.lesson},
+              {"file", mine.path.string()},
+              {"passed", verdict.passed()},
+              {"checks", check_json(exercise, verdict)},
+              {"failed", verdict.failed},
+              {"expected", verdict.finding.expected},
+              {"came", verdict.finding.came},
+              {"look", verdict.finding.look},
+              {"problem", verdict.problem ? Json(verdict.problem->what) : Json()},
+              {"where", verdict.problem ? Json(verdict.problem->where) : Json()},
+              {"hints", shown},
+              {"compile_s", verdict.compile_s},
+              {"check_s", verdict.check_s}};
+  return out;
+}
+
+struct CheckOptions {
+  bool wants_hint = false;
+  bool wants_solution = false;
+  bool json = false;
+};
+
+fs::path build_folder() { return program_folder().parent_path(); }
+
+MyFile own_file(const Exercise& exercise) {
+  return find_my_file(exercise, my_folder(project_home()), "./isobar check " + exercise.lesson);
+}
+
+/// The beat is done with it, once.
+void keep_passed(const Exercise& exercise) {
+  const std::string beat = beat_name(Beat::build);
+  const auto file = progress_file();
+  if (!read_progress(file).has_beat(exercise.lesson, beat)) ProgressWriter(file).beat(exercise.lesson, beat);
+}
+
+bool check_once(const Exercise& exercise, const CheckOptions& options) {
+  const MyFile mine = own_file(exercise);
+  const ExerciseVerdict verdict = check_exercise(exercise, mine, build_folder());
+  exercise_verdict(exercise, mine, verdict, options.wants_hint).print(options.json);
+  std::fflush(stdout);
+  keep_verdict(exercise, my_folder(project_home()), verdict, mine);
+  if (verdict.passed()) keep_passed(exercise);
+  return verdict.passed();
+}
+
+/// Keys one at a time, for as long as it lives.
+class SingleKeys {
+ public:
+  SingleKeys() {
+    tcgetattr(STDIN_FILENO, &before_);
+    termios single = before_;
+    single.c_lflag &= ~static_cast<tcflag_t>(ICANON | ECHO);
+    tcsetattr(STDIN_FILENO, TCSANOW, &single);
+  }
+  ~SingleKeys() { tcsetattr(STDIN_FILENO, TCSANOW, &before_); }
+  SingleKeys(const SingleKeys&) = delete;
+  SingleKeys& operator=(const SingleKeys&) = delete;
+  /// 0 after a while without one; 'q' at the end of input.
+  char next() const {
+    pollfd wanted{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0};
+    if (poll(&wanted, 1, 200) <= 0) return 0;
+    char key = 0;
+    return ::read(STDIN_FILENO, &key, 1) == 1 ? key : 'q';
+  }
+
+ private:
+  termios before_{};
+};
+
+std::string next_lesson(const Exercise& exercise) {
+  const std::vector<Exercise> all = all_exercises(project_home());
+  const auto next =
+      std::find_if(all.begin(), all.end(), [&](auto& one) { return one.lesson > exercise.lesson; });
+  return next == all.end() ? "" : next->lesson;
+}
+
+constexpr char kSaved = 1;
+
+/// Until the file is another than it was at `seen`, or a key asks for something.
+char wait_for(const SingleKeys& keys, const fs::path& file, fs::file_time_type seen) {
+  while (true) {
+    if (const char key = keys.next(); key != 0) return key;
+    std::error_code code;
+    if (const auto now = fs::last_write_time(file, code); !code && now != seen) return kSaved;
+  }
+}
+
+/// The name of the exercise to go on with; "" where the learner left.
+std::string watch_until_left(const Exercise& exercise, const std::string& next, bool& passed) {
+  const SingleKeys keys;
+  CheckOptions options;
+  char key = kSaved;
+  while (true) {
+    const fs::path file = own_file(exercise).path;
+    const auto seen = fs::last_write_time(file);  // what is saved during the check is another file
+    options.wants_hint = key == 'h';
+    if (key == 'h' || key == kSaved) passed = check_once(exercise, options);
+    if (key == 's') solution_report(exercise, own_file(exercise)).print(/*as_json=*/false);
+    std::printf("waiting for you to save %s; h hint, s solution%s, q quit\n", as_typed(file).c_str(),
+                next.empty() ? "" : ", n next exercise");
+    std::fflush(stdout);
+    key = wait_for(keys, file, seen);
+    if (key == 'q' || key == 4) return "";
+    if (key == 'n' && !next.empty()) return next;
+  }
+}
+
+int watch(const Exercise& exercise) {
+  if (!can_ask())
+    throw Error("--watch needs a terminal", "./isobar check", "without it one verdict is given");
+  bool passed = false;
+  const std::string next = watch_until_left(exercise, next_lesson(exercise), passed);
+  if (next.empty()) return passed ? 0 : 1;
+  const std::string isobar = (project_home() / "isobar").string();
+  if (start_and_wait({isobar, "exercise", next}) != 0) return 1;
+  become({isobar, "check", next, "--watch"});
+}
+
+}  // namespace
 
 int exercise_command(const Words& words) {
   std::string name;
@@ -34,6 +319,32 @@ int exercise_command(const Words& words) {
   const bool is_new = place_my_file(exercise, my_folder(home));
   exercise_report(exercise, read_my_file(exercise, my_folder(home)), is_new).print(json);
   return 0;
+}
+
+int check_exercise_command(const Words& words) {
+  std::string name;
+  bool watches = false;
+  CheckOptions options;
+  OptionParser app(
+      "Looks at your part of a lesson, check by check, and says of the first that does not hold what was "
+      "expected, what came and where to look. The exit code is 0 when all of it holds, else 1",
+      "./isobar check");
+  app.add("LESSON", name, "such as 02_workers");
+  app.flag("--hint", options.wants_hint, "one more hint for the check that does not hold");
+  app.flag("--solution", options.wants_solution,
+           "from your file to the solution, line by line; checks nothing");
+  app.flag("--watch", watches,
+           "looks again after each save, until q; h, s and n ask for a hint, the solution, the next");
+  app.flag("--json", options.json, "one JSON object instead of the text");
+  if (!app.parse(words, {.where = "./isobar check", .example = "02_workers"})) return 0;
+  const LessonInfo lesson = named_lesson(name, "./isobar check LESSON");
+  const Exercise exercise = read_exercise(project_home(), lesson.name);
+  if (options.wants_solution) {
+    solution_report(exercise, own_file(exercise)).print(options.json);
+    return 0;
+  }
+  if (watches) return watch(exercise);
+  return check_once(exercise, options) ? 0 : static_cast<int>(Exit::failed);
 }
 
 }  // namespace isobar

@@ -2,20 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <chrono>
-#include <csignal>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 #include "analyse/run_files.h"
-#include "cli/follow_run.h"
 #include "cli/run_lines.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/text.h"
 #include "launch/spawn.h"
 #include "record/run_folder.h"
@@ -29,7 +23,6 @@ namespace {
 constexpr std::int64_t kAsk_us = 5'000'000;    // between two questions to Slurm, which serves many
 constexpr std::int64_t kFirst_us = 1'000'000;  // the same while a job may start at once
 constexpr int kFirstTimes = 10;
-constexpr std::size_t kLogLines = 12;
 
 /// Slurm's word for why a job waits, and what it means.
 std::string reason_text(const std::string& reason) {
@@ -81,14 +74,9 @@ class RunWatch {
 };
 
 void print_log(const SubmittedJob& job, Console& console) {
-  std::error_code code;
-  if (!fs::exists(job.log(), code)) return;
-  std::vector<std::string> lines;
-  std::istringstream text(read_text_file(job.log(), kMostLog_bytes));
-  for (std::string line; std::getline(text, line);) lines.push_back(printable(line, 300));
-  console.line("  the end of " + job.log().string() + ":");
-  for (std::size_t i = lines.size() - std::min(lines.size(), kLogLines); i < lines.size(); ++i)
-    console.line("    " + lines[i]);
+  const std::vector<std::string> lines = job.end_of_log();
+  if (!lines.empty()) console.line("  the end of " + job.log().string() + ":");
+  for (const std::string& line : lines) console.line("    " + line);
 }
 
 /// The run of a job, and its log where it went wrong.
@@ -105,28 +93,17 @@ void print_end(const SubmittedJob& job, bool good, Console& console) {
 
 int follow_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
   const HeldSignals signals;
-  int asked = 0;
   int times = 0;
   std::string told;
   RunWatch run(job.run, console);
-  const JobState last = wait_for_end(
-      slurm, job.number,
-      [&](const JobState& state, const std::string& trouble) {
-        const std::string text = trouble.empty() ? state_text(state) : "cannot be asked for: " + trouble;
-        if (text != told) console.line(fmt::format("job {} {}", job.number, text));
-        told = text;
-        const std::int64_t pause_us = state.is_over()          ? kFirst_us / 2
-                                      : ++times <= kFirstTimes ? kFirst_us
-                                                               : kAsk_us;
-        for (const std::int64_t begin_us = steady_us(); asked == 0 && steady_us() - begin_us < pause_us;) {
-          run.look();
-          const int number = signals.next(100);
-          if (number == SIGTSTP) raise(SIGSTOP);
-          if (number == SIGINT || number == SIGTERM || number == SIGHUP) asked = number;
-        }
-        return asked == 0;
-      },
-      /*pause_s=*/0);
+  const auto seen = [&](const JobState& state, const std::string& trouble) {
+    const std::string text = trouble.empty() ? state_text(state) : "cannot be asked for: " + trouble;
+    if (text != told) console.line(fmt::format("job {} {}", job.number, text));
+    told = text;
+    return ++times <= kFirstTimes ? kFirst_us : kAsk_us;
+  };
+  const auto [last, asked] =
+      wait_for_end(slurm, job.number, signals, {.seen = seen, .tick = [&] { run.look(); }});
   if (asked != 0) {
     console.line(fmt::format("job {} goes on without being watched; ./isobar submit --cancel {} ends it",
                              job.number, job.number));

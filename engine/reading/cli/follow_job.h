@@ -1,7 +1,6 @@
 #pragma once
 // A job of Slurm as a person watches it: why it waits, what it trains, how it ended.
-#include "jobs/slurm.h"
-#include "jobs/submitted_job.h"
+#include "jobs/job_script.h"
 #include "record/console.h"
 
 namespace isobar {

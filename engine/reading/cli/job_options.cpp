@@ -4,18 +4,13 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "jobs/cluster_profile.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
-namespace {
-
-constexpr const char* kGroup = "The cluster";
-
-}  // namespace
 
 void JobOptions::add(OptionParser& app, const std::filesystem::path& home,
                      const std::vector<std::string>& leave_out) {
-  app.group(kGroup);
+  app.group("The cluster");
   app.add("--cluster", cluster_,
           "what is known of the machine: " + joined(profile_names(home)) +
               ", or a file like submit/profiles/template.toml");
@@ -25,12 +20,9 @@ void JobOptions::add(OptionParser& app, const std::filesystem::path& home,
     app.add(field.option(), fields_[field.key], field.help);
     options_.push_back(field.option());
   }
-  const auto several = [&](const char* option, std::vector<std::string>& into, const char* help) {
-    app.add(option, into, help);
-  };
-  several("--module", modules_, "an environment module to load; again for more");
-  several("--volume", volumes_, "FOLDER:FOLDER that the container sees; again for more");
-  several("--env", variables_, "NAME=VALUE of the environment; again for more");
+  app.add("--module", modules_, "an environment module to load; again for more");
+  app.add("--volume", volumes_, "FOLDER:FOLDER that the container sees; again for more");
+  app.add("--env", variables_, "NAME=VALUE of the environment; again for more");
 }
 
 JobSettings JobOptions::take(const OptionParser& app, const std::filesystem::path& home) const {

@@ -76,6 +76,33 @@ void check_free(const std::string& setting, const std::string& command, bool who
   if (setting.find("none") != std::string::npos) refuse("--whole trains whole runs");
 }
 
+std::string MeasureArguments::settings_text(const std::string& other, const std::string& varied) const {
+  Settings fitting = settings;
+  std::erase_if(fitting.sets, [&](const std::string& set) {
+    return key_of(set) == varied || (other != lesson.name && !takes(other, settings.preset, set));
+  });
+  std::vector<std::string> words = words_of(fitting);
+  for (std::string& word : words) word = shell_quoted(word);
+  return joined(words, " ");
+}
+
+std::vector<std::string> checked_values(const std::vector<std::string>& pieces, const std::string& origin,
+                                        const std::string& example) {
+  std::vector<std::string> out;
+  for (const std::string& piece : pieces) {
+    const std::string value(trimmed(piece));
+    if (value.empty()) throw Error("a value is missing", origin, example);
+    if (std::find(out.begin(), out.end(), value) != out.end())
+      throw Error("the value " + printable(value, 40) + " is there twice", origin,
+                  "each is measured several times anyway");
+    out.push_back(value);
+  }
+  return out;
+}
+
+namespace {
+
+/// `ranks` (0 = not given) as a setting, before all others.
 void set_ranks(MeasureArguments& arguments) {
   if (arguments.ranks == 0) return;
   std::vector<std::string>& sets = arguments.settings.sets;
@@ -86,9 +113,62 @@ void set_ranks(MeasureArguments& arguments) {
   sets.insert(sets.begin(), fmt::format("run.ranks={}", arguments.ranks));
 }
 
-namespace {
+/// A section of switches, such as "fusion": every key of it that is true or false and that the lesson
+/// honours, on first, then off.
+std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section) {
+  Config config;
+  std::vector<SweepAxis> out;
+  std::vector<std::string> sections;  // that have switches in this lesson
+  for (const Key& key : keys_of(config)) {
+    if (!honours(lesson, key.name) || !std::holds_alternative<bool*>(key.place)) continue;
+    const std::string of = key.name.substr(0, key.name.find('.'));
+    if (sections.empty() || sections.back() != of) sections.push_back(of);
+    if (of == section) out.push_back({key.name, {"true", "false"}});
+  }
+  if (!out.empty()) return out;
+  throw Error(
+      "lesson " + lesson.name + " has no section of switches \"" + printable(section, 40) + "\"",
+      printable(section, 100),
+      did_you_mean(section, sections, "sections with switches: " + joined(sections) + "; or key=a,b"));
+}
 
-std::optional<MeasureArguments> parse_measure(const std::vector<std::string>& words, bool is_sweep) {
+/// "key=a,b,[1,2]"
+SweepAxis parse_axis(const std::string& text) {
+  const std::string origin = printable(text, 100);
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    throw Error("a key with its values is wanted", origin, "for example  data.workers=0,1,2,4");
+  SweepAxis axis{std::string(trimmed(std::string_view(text).substr(0, equals))), {}};
+  axis.values = checked_values(split_values(text.substr(equals + 1), origin), origin,
+                               "for example  " + axis.key + "=1,2");
+  return axis;
+}
+
+void check_axes(const MeasureArguments& arguments) {
+  const std::vector<SweepAxis>& axes = arguments.axes;
+  if (axes.empty()) {
+    throw Error("what shall be varied?", "./isobar sweep " + arguments.lesson.name + " key=a,b,c",
+                "for example  train.global_batch=2,4,8");
+  }
+  for (const SweepAxis& axis : axes) {
+    const std::string key = "the key " + printable(axis.key, 80);
+    if (arguments.one_off && axis.values.size() < 2)
+      throw Error(key + " has one value", "--one-off",
+                  "the base's value and at least one other: " + axis.key + "=a,b");
+    for (const std::string& set : arguments.settings.sets) {
+      if (key_of(set) == axis.key)
+        throw Error(key + " is varied and set", "--set " + printable(set, 100), "leave one out");
+    }
+    if (std::ranges::count(axes, axis.key, &SweepAxis::key) > 1)
+      throw Error(key + " is there twice", "command line",
+                  "all its values stand behind one =, with commas between them");
+  }
+}
+
+}  // namespace
+
+std::optional<MeasureArguments> parse_measure_arguments(const std::vector<std::string>& words,
+                                                        bool is_sweep) {
   const std::string command = is_sweep ? "sweep" : "quartet";
   const std::string often = is_sweep ? "--repeats" : "--trials";
   MeasureArguments out;
@@ -130,96 +210,8 @@ std::optional<MeasureArguments> parse_measure(const std::vector<std::string>& wo
     out.axes.push_back(parse_axis(text));
     check_free(text, command, out.whole);
   }
+  if (is_sweep) check_axes(out);
   return out;
-}
-
-}  // namespace
-
-std::string MeasureArguments::settings_text(const std::string& other, const std::string& varied) const {
-  Settings fitting = settings;
-  std::erase_if(fitting.sets, [&](const std::string& set) {
-    return key_of(set) == varied || (other != lesson.name && !takes(other, settings.preset, set));
-  });
-  std::vector<std::string> words = words_of(fitting);
-  for (std::string& word : words) word = shell_quoted(word);
-  return joined(words, " ");
-}
-
-std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section) {
-  Config config;
-  std::vector<SweepAxis> out;
-  std::vector<std::string> sections;  // that have switches in this lesson
-  for (const Key& key : keys_of(config)) {
-    if (!honours(lesson, key.name) || !std::holds_alternative<bool*>(key.place)) continue;
-    const std::string of = key.name.substr(0, key.name.find('.'));
-    if (sections.empty() || sections.back() != of) sections.push_back(of);
-    if (of == section) out.push_back({key.name, {"true", "false"}});
-  }
-  if (!out.empty()) return out;
-  throw Error(
-      "lesson " + lesson.name + " has no section of switches \"" + printable(section, 40) + "\"",
-      printable(section, 100),
-      did_you_mean(section, sections, "sections with switches: " + joined(sections) + "; or key=a,b"));
-}
-
-std::vector<std::string> checked_values(const std::vector<std::string>& pieces, const std::string& origin,
-                                        const std::string& example) {
-  std::vector<std::string> out;
-  for (const std::string& piece : pieces) {
-    const std::string value(trimmed(piece));
-    if (value.empty()) throw Error("a value is missing", origin, example);
-    if (std::find(out.begin(), out.end(), value) != out.end())
-      throw Error("the value " + printable(value, 40) + " is there twice", origin,
-                  "each is measured several times anyway");
-    out.push_back(value);
-  }
-  return out;
-}
-
-SweepAxis parse_axis(const std::string& text) {
-  const std::string origin = printable(text, 100);
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos || equals == 0)
-    throw Error("a key with its values is wanted", origin, "for example  data.workers=0,1,2,4");
-  SweepAxis axis{std::string(trimmed(std::string_view(text).substr(0, equals))), {}};
-  axis.values = checked_values(split_values(text.substr(equals + 1), origin), origin,
-                               "for example  " + axis.key + "=1,2");
-  return axis;
-}
-
-std::optional<MeasureArguments> parse_quartet_arguments(const std::vector<std::string>& words) {
-  return parse_measure(words, /*is_sweep=*/false);
-}
-
-std::optional<MeasureArguments> parse_sweep_arguments(const std::vector<std::string>& words) {
-  std::optional<MeasureArguments> parsed = parse_measure(words, /*is_sweep=*/true);
-  if (!parsed) return parsed;
-  const MeasureArguments& out = *parsed;
-  if (out.axes.empty()) {
-    throw Error("what shall be varied?", "./isobar sweep " + out.lesson.name + " key=a,b,c",
-                "for example  train.global_batch=2,4,8");
-  }
-  for (const SweepAxis& axis : out.axes) {
-    if (out.one_off && axis.values.size() < 2)
-      throw Error("the key " + printable(axis.key, 80) + " has one value", "--one-off",
-                  "the base's value and at least one other: " + axis.key + "=a,b");
-  }
-  for (const std::string& set : out.settings.sets) {
-    for (const SweepAxis& axis : out.axes) {
-      if (key_of(set) == axis.key) {
-        throw Error("the key " + printable(axis.key, 80) + " is varied and set",
-                    "--set " + printable(set, 100), "leave one out");
-      }
-    }
-  }
-  for (std::size_t i = 0; i < out.axes.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (out.axes[i].key == out.axes[j].key)
-        throw Error("the key " + printable(out.axes[i].key, 80) + " is there twice", "command line",
-                    "all its values stand behind one =, with commas between them");
-    }
-  }
-  return parsed;
 }
 
 }  // namespace isobar

@@ -31,17 +31,9 @@ struct MeasureArguments {
   std::string settings_text(const std::string& other, const std::string& varied) const;
 };
 
-/// Error (exit code 2) for anything that makes no sense; keys that the command itself sets are refused.
-/// Nothing where --help printed the page.
-std::optional<MeasureArguments> parse_quartet_arguments(const std::vector<std::string>& words);
-std::optional<MeasureArguments> parse_sweep_arguments(const std::vector<std::string>& words);
-
-/// A section of switches, such as "fusion": every key of it that is true or false and that the lesson
-/// honours, on first, then off. Error (exit code 2) when the lesson has none.
-std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section);
-
-/// `ranks` (0 = not given) as a setting, before all others. Error (exit code 2) when it is set there too.
-void set_ranks(MeasureArguments& arguments);
+/// Of `sweep`, else of `quartet`. Error (exit code 2) for anything that makes no sense; keys that the command
+/// itself sets are refused. Nothing where --help printed the page.
+std::optional<MeasureArguments> parse_measure_arguments(const std::vector<std::string>& words, bool is_sweep);
 
 /// The key of a setting "key = value".
 std::string key_of(const std::string& setting);
@@ -57,9 +49,5 @@ std::vector<std::string> checked_values(const std::vector<std::string>& pieces, 
 /// Most repeats that any of these commands makes, and most steps.
 inline constexpr std::int64_t kMostRepeats = 100;
 inline constexpr std::int64_t kMostSteps = 1'000'000;
-
-/// "key=a,b,[1,2]" as an axis: commas inside brackets and quotes do not split. Error (exit code 2) for an
-/// empty or repeated value.
-SweepAxis parse_axis(const std::string& text);
 
 }  // namespace isobar

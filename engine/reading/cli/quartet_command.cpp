@@ -91,7 +91,7 @@ Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, co
 }  // namespace
 
 int quartet_command(const Words& words) {
-  const std::optional<MeasureArguments> parsed = parse_quartet_arguments(words);
+  const std::optional<MeasureArguments> parsed = parse_measure_arguments(words, /*is_sweep=*/false);
   if (!parsed) return 0;
   const MeasureArguments& arguments = *parsed;
   MeasuredRuns runs({.command = "quartet", .arguments = arguments}, cases(arguments));

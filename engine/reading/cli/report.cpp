@@ -10,15 +10,6 @@
 
 namespace isobar {
 
-std::vector<std::string> hung(const std::string& line, std::size_t columns) {
-  constexpr std::size_t kLabel = 15, kLeast = 20;
-  if (line.size() <= columns || line.size() <= kLabel || columns < kLabel + kLeast) return {line};
-  std::vector<std::string> out;
-  for (const std::string& part : isobar::wrapped(line.substr(kLabel), columns - kLabel))
-    out.push_back((out.empty() ? line.substr(0, kLabel) : std::string(kLabel, ' ')) + part);
-  return out;
-}
-
 std::size_t text_columns() { return std::clamp<std::size_t>(terminal_columns(), 44, 110) - 4; }
 
 std::size_t table_columns() { return isatty(STDOUT_FILENO) != 0 ? terminal_columns() : kAnyColumns; }
@@ -78,8 +69,10 @@ Table table_of(const std::vector<Row>& rows, std::size_t left) {
   return out;
 }
 
-void Report::rows(const std::string& key, const std::vector<Row>& rows, std::size_t left) {
-  table(table_of(rows, left), table_columns());
+void Report::rows(const std::string& key, const std::vector<Row>& rows, std::size_t left, std::size_t shown) {
+  Table all = table_of(rows, left);
+  all.rows.resize(std::min(shown, all.rows.size()));
+  table(all, table_columns());
   json[key] = Json::array();
   for (const Row& row : rows) json[key].push_back(row.json);
 }
@@ -198,10 +191,14 @@ void Report::headed(std::string_view head, const std::string& sentence, std::siz
   wrapped(before, sentence, columns);
 }
 
-void Report::labelled(const std::string& line) {
-  for (const std::string& part :
-       hung(line, isatty(STDOUT_FILENO) != 0 ? terminal_columns() : std::string::npos))
-    lines_.push_back(part);
+void Report::labelled(const std::string& text, std::size_t columns) {
+  constexpr std::size_t kLabel = 15, kLeast = 20;
+  if (text.size() <= std::max(columns, kLabel) || columns < kLabel + kLeast) return line(text);
+  wrapped(text.substr(2, kLabel - 2), text.substr(kLabel), columns);
+}
+
+void Report::labelled(const std::string& label, const std::string& text) {
+  labelled(fmt::format("  {:<13}{}", label, text));
 }
 
 void Report::print(bool as_json) const {

@@ -21,9 +21,6 @@ std::size_t text_columns();
 /// Columns of a table: what fits on a terminal; what is none reads all of it (kAnyColumns).
 std::size_t table_columns();
 
-/// A line that begins with a label of 15 letters, over as many lines of `columns` as it takes.
-std::vector<std::string> hung(const std::string& line, std::size_t columns);
-
 /// `text` in at most `most` (3 or more) letters: "01_base...-3f2a".
 std::string cut_in_middle(const std::string& text, std::size_t most);
 
@@ -64,8 +61,9 @@ class Report {
   /// Nothing of an empty one. Where it takes more than `columns` letters a line, the columns that are worth
   /// least are left out, then cells are cut in their middle.
   void table(const Table& table, std::size_t columns = kAnyColumns);
-  /// The rows as a table that fits this terminal, and as an array of their objects in `json`.
-  void rows(const std::string& key, const std::vector<Row>& rows, std::size_t left = 1);
+  /// The first rows as a table that fits this terminal, and all as an array of their objects in `json`.
+  void rows(const std::string& key, const std::vector<Row>& rows, std::size_t left = 1,
+            std::size_t shown = std::numeric_limits<std::size_t>::max());
   /// A sentence over lines of so many columns; those behind the first are indented.
   void wrapped(const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
@@ -75,7 +73,8 @@ class Report {
 
   /// A line of a summary, "  throughput   150.0 samples/s ...": on a terminal that is too narrow over
   /// several, which are indented as far as what it says; elsewhere one line, to be searched.
-  void labelled(const std::string& line);
+  void labelled(const std::string& line, std::size_t columns = table_columns());
+  void labelled(const std::string& label, const std::string& text);
 
   const std::vector<std::string>& texts() const { return lines_; }
   void print(bool as_json) const;

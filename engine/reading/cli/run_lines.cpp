@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <optional>
 
+#include "analyse/event_files.h"
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
 #include "analyse/run_prediction.h"
+#include "core/clock.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "core/waiting.h"
 
 namespace isobar {
 
@@ -166,9 +170,9 @@ void add_prediction(const RunReader& reader, Report& out) {
                                   known_text(Quantity::time, time_us)));
   }
   out.json["predicted"]["step_us"] = predicted->step_us();
-  out.labelled(fmt::format("  by formula   {} ms a step, and {} were measured; measured (predicted) ms: {}",
-                           known_text(Quantity::time, predicted->step_us()),
-                           known_text(Quantity::time, view.summary.step_us), joined(parts)));
+  out.labelled("by formula", fmt::format("{} ms a step, and {} were measured; measured (predicted) ms: {}",
+                                         known_text(Quantity::time, predicted->step_us()),
+                                         known_text(Quantity::time, view.summary.step_us), joined(parts)));
 }
 
 }  // namespace
@@ -186,10 +190,9 @@ Report run_report(const RunReader& reader, const std::filesystem::path& where) {
   const char* const made = view.provenance == "predicted" ? "made" : "started";
   out.line(fmt::format("  {}{}{}{}", view.lesson, view.preset.empty() ? "" : ", preset " + view.preset,
                        device, view.started.empty() ? "" : fmt::format(", {} {}", made, view.started)));
-  if (!view.provenance.empty() && !view.point.empty())
-    out.line("  with         " + printable(view.point, 200));
+  if (!view.provenance.empty() && !view.point.empty()) out.labelled("with", printable(view.point, 200));
   for (const RunScores& scores : view.scores) out.line(scores_line(scores));
-  if (!view.memory.empty()) out.line("  predicted    " + memory_text(view));
+  if (!view.memory.empty()) out.labelled("predicted", memory_text(view));
   for (const std::string& line : summary_lines(view.summary, view.provenance)) out.labelled(line);
   add_prediction(reader, out);
   for (const std::string& sentence : view.left_out.sentences()) out.line("  " + sentence);
@@ -205,6 +208,79 @@ Report run_report(const std::filesystem::path& run) {
   RunReader reader(run);
   reader.read_all();
   return run_report(reader);
+}
+
+namespace {
+
+constexpr std::int64_t kLookEvery_us = 100'000;
+constexpr std::int64_t kLineEvery_us = 2'000'000;  // where nothing can be overwritten
+
+struct EventTag {
+  std::int64_t values = 0;
+  double first = 0, last = 0;
+  std::int64_t last_step = 0;
+};
+
+}  // namespace
+
+Report event_report(const std::filesystem::path& folder) {
+  constexpr std::size_t kMostTags = 100, kMostTagBytes = 4096;
+  std::map<std::string, EventTag> tags;
+  EventFiles events;
+  while (events.update(folder, [&](const TfScalar& scalar) {
+    EventTag& tag = tags[scalar.tag];
+    if (tag.values++ == 0) tag.first = scalar.value;
+    tag.last = scalar.value;
+    tag.last_step = scalar.step;
+  })) {
+  }
+  Report out;
+  out.line(
+      fmt::format("{}  event files of another program: {}", printable(folder.string(), 400), events.size()));
+  out.json = {{"folder", folder.string()}, {"event_files", events.size()}};
+  std::vector<Row> rows;
+  for (const auto& [name, tag] : tags) {
+    rows.emplace_back()
+        .cell("tag", printable(name, 40))
+        .add("values", "values", std::to_string(tag.values), tag.values)
+        .add("first", "first", fmt::format("{:.6g}", tag.first), tag.first)
+        .add("last", "last", fmt::format("{:.6g}", tag.last), tag.last)
+        .add("last_step", "last step", std::to_string(tag.last_step), tag.last_step)
+        .json["tag"] = printable(name, kMostTagBytes);
+  }
+  out.rows("tags", rows, 1, kMostTags);
+  if (tags.size() > kMostTags) out.line(fmt::format("  and {} more", tags.size() - kMostTags));
+  const std::vector<std::string> problems = events.problems();
+  for (const std::string& line : problems) out.line("  " + line);
+  for (const std::string& line : events.left_out().sentences()) out.line("  " + line);
+  out.json["problems"] = problems;
+  out.json["left_out"] = left_out_json(events.left_out());
+  return out;
+}
+
+bool is_over(const RunView& view) { return view.state != RunState::running && view.state != RunState::empty; }
+
+void RunTeller::look() {
+  bool changed = false;
+  while (reader_.update()) changed = true;
+  const RunView& view = reader_.view();
+  for (; told_ < view.scores.size(); ++told_) console_.line(indent_ + scores_line(view.scores[told_]));
+  const bool is_time = !shown_us_ || steady_us() - *shown_us_ >= every_us_;
+  if (!changed || view.summary.steps == 0 || !is_time) return;
+  console_.progress(indent_ + live_line(view));
+  shown_us_ = steady_us();
+}
+
+bool follow_run(RunReader& reader, Console& console, const FollowUntil& until) {
+  RunTeller teller(reader, console, console.is_terminal() ? kLookEvery_us : kLineEvery_us);
+  while (true) {
+    const bool more =
+        until.more_comes && until.more_comes();  // before the look, which then sees the last of it
+    teller.look();
+    if (!more && is_over(reader.view())) return true;
+    if (until.stop && until.stop()) return false;
+    sleep_us(kLookEvery_us);
+  }
 }
 
 }  // namespace isobar

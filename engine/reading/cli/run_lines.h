@@ -1,10 +1,14 @@
 #pragma once
-// What is told of a run.
+// What is told of a run, while it goes on too.
+#include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "analyse/run_reader.h"
 #include "cli/report.h"
+#include "record/console.h"
 
 namespace isobar {
 
@@ -24,5 +28,36 @@ std::string head_line(const RunReader& reader);
 /// read; "" = that one.
 Report run_report(const RunReader& reader, const std::filesystem::path& where = {});
 Report run_report(const std::filesystem::path& run);
+
+/// Event files of another program: how many values each tag has, its first, its last.
+Report event_report(const std::filesystem::path& folder);
+
+/// Tells each score of a run, and from time to time where it is.
+class RunTeller {
+ public:
+  RunTeller(RunReader& reader, Console& console, std::int64_t every_us, const char* indent = "")
+      : reader_(reader), console_(console), every_us_(every_us), indent_(indent) {}
+
+  /// What was said since the last call.
+  void look();
+
+ private:
+  RunReader& reader_;
+  Console& console_;
+  std::int64_t every_us_;  ///< between two lines of where it is
+  const char* indent_;
+  std::size_t told_ = 0;
+  std::optional<std::int64_t> shown_us_;
+};
+
+struct FollowUntil {
+  std::function<bool()> more_comes = {};  ///< though the run said its end: another attempt, or another rank
+  std::function<bool()> stop = {};        ///< asked ten times a second
+};
+
+/// Tells each score and now and then where the run is, until it is over; false when `stop` said so before.
+bool follow_run(RunReader& reader, Console& console, const FollowUntil& until = {});
+
+bool is_over(const RunView& view);
 
 }  // namespace isobar

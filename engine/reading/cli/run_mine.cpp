@@ -4,7 +4,6 @@
 
 #include "check/yours.h"
 #include "cli/commands.h"
-#include "cli/recorded_view.h"
 #include "cli/start.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -18,8 +18,8 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "jobs/job_script.h"
 #include "jobs/slurm.h"
-#include "jobs/submitted_job.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"
@@ -125,8 +125,8 @@ TableRow group_row(const std::vector<const ListedRun*>& runs) {
           note};
 }
 
-/// Where the newest of a group stands, all of them.
-std::vector<TableRow> folded(const std::vector<ListedRun>& runs) {
+/// A line each; unless they are `unfolded`, a group stands where the newest of it does.
+std::vector<TableRow> listed_rows(const std::vector<ListedRun>& runs, bool unfolded) {
   std::map<std::string, std::vector<const ListedRun*>> groups;
   for (const ListedRun& run : runs) {
     if (!run.view.group.empty()) groups[run.view.group].push_back(&run);
@@ -134,7 +134,7 @@ std::vector<TableRow> folded(const std::vector<ListedRun>& runs) {
   std::vector<TableRow> out;
   for (const ListedRun& run : runs) {
     const auto group = groups.find(run.view.group);
-    const bool alone = group == groups.end() || group->second.size() < 2;
+    const bool alone = unfolded || group == groups.end() || group->second.size() < 2;
     if (alone) out.push_back(run_row(run));
     if (!alone && group->second.back() == &run) out.push_back(group_row(group->second));
   }
@@ -194,13 +194,9 @@ int list(Console& console, const fs::path& place, bool all) {
     return 0;
   }
   std::uint64_t all_bytes = 0;
-  std::vector<TableRow> rows = folded(runs);
+  std::vector<TableRow> rows = listed_rows(runs, /*unfolded=*/all);
   const bool has_groups = rows.size() < runs.size();
-  if (all) rows.clear();
-  for (const ListedRun& run : runs) {
-    all_bytes += run.bytes;
-    if (all) rows.push_back(run_row(run));
-  }
+  for (const ListedRun& run : runs) all_bytes += run.bytes;
   const auto tell = [&](const std::vector<FoundFolder>& folders, auto row) {
     for (const FoundFolder& found : folders) {
       const std::uint64_t bytes = folder_bytes(found.path);
@@ -216,8 +212,7 @@ int list(Console& console, const fs::path& place, bool all) {
   console.line(fmt::format("{}{}{}, {}", counted(static_cast<std::int64_t>(runs.size()), "run"), foreign,
                            waiting, human_bytes(all_bytes)));
   console.lines(not_looked_at);
-  if (has_groups && !all)
-    console.line("a group has its best rate (and the median); ./isobar runs GROUP unfolds it");
+  if (has_groups) console.line("a group has its best rate (and the median); ./isobar runs GROUP unfolds it");
   return 0;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The command line of `scale`, and the runs that it asks for.
+// The command line of `scale`, and the runs that it asks for, on this machine or as jobs of Slurm.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -44,5 +44,13 @@ struct ScalePlan {
 /// code 2) for a lesson that trains on one rank only, and for a batch that some of the numbers of ranks do
 /// not divide.
 ScalePlan plan_of(const ScaleArguments& arguments);
+
+/// Nodes for so many ranks: as many on each as `settings` say, on one node fewer where there are fewer. Error
+/// (exit code 2) when they fill the last node in part: its ranks would have more of it than the others.
+JobSettings settings_for(JobSettings settings, std::int64_t ranks);
+
+/// Submits each run as a job, with its script in the run folder, and waits for its end. A signal to stop
+/// cancels the job. Needs Slurm's programs (Error, exit code 1, when it is called).
+StartRun start_as_jobs(const JobSettings& settings);
 
 }  // namespace isobar

@@ -7,7 +7,6 @@
 #include "cli/commands.h"
 #include "cli/job_options.h"
 #include "cli/scale_arguments.h"
-#include "cli/scale_jobs.h"
 #include "cli/start.h"
 #include "core/error.h"
 #include "core/text.h"
@@ -138,7 +137,7 @@ std::string steps_sentence(const ScaleResult& result) {
   const std::string repeats =
       measure.repeats == 1
           ? "One run each."
-          : fmt::format("Median of {} runs, which took turns; min .. max and bars: all pairs of them.",
+          : fmt::format("Median of {} runs, which took turns; ranges and bars: all pairs of them.",
                         measure.repeats);
   return fmt::format("T: the mean of {} steps after {} of warm-up, on the slowest rank. {}", measure.steps,
                      kMeasureWarmUpSteps, repeats);
@@ -169,14 +168,12 @@ std::string place_sentence(const ScaleResult& result) {
                             : result.arguments.job.title.empty()
                                 ? "Jobs of Slurm, one after the other"
                                 : "Jobs of Slurm on " + result.arguments.job.title + ", one after the other";
-  if (result.plan.threads == 0)
-    return fmt::format("{}, {}{}.{}", place, precision_of(result), backend_of(result),
-                       settings.empty() ? "" : " Settings: " + settings);
-  return fmt::format("{}, {} each at every point, {}{}{}.{}", place, counted(result.plan.threads, "thread"),
-                     precision_of(result), backend_of(result),
-                     linked ? fmt::format(", over an emulated link of {:g} Gb/s and {:g} us",
-                                          comm.link.gbit_per_s, comm.link.latency_us)
-                            : "",
+  const std::string threads =
+      result.plan.threads == 0 ? "" : ", " + counted(result.plan.threads, "thread") + " each at every point";
+  const std::string link = !linked ? ""
+                                   : fmt::format(", over an emulated link of {:g} Gb/s and {:g} us",
+                                                 comm.link.gbit_per_s, comm.link.latency_us);
+  return fmt::format("{}{}, {}{}{}.{}", place, threads, precision_of(result), backend_of(result), link,
                      settings.empty() ? "" : " Settings: " + settings);
 }
 

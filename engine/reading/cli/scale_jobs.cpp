@@ -1,5 +1,3 @@
-#include "cli/scale_jobs.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,13 +8,12 @@
 #include <string_view>
 
 #include "cli/lesson_options.h"
-#include "core/clock.h"
+#include "cli/scale_arguments.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "jobs/job_script.h"
 #include "jobs/slurm.h"
-#include "jobs/submitted_job.h"
 #include "launch/spawn.h"
 
 namespace isobar {
@@ -44,15 +41,6 @@ JobPlan plan_for(const WantedRun& run, const JobSettings& settings) {
       plan.inputs.push_back(fs::absolute(set.substr(kDataRoot.size())).lexically_normal());
   }
   return plan;
-}
-
-/// The last lines of what the job said.
-std::string end_of_log(const SubmittedJob& job) {
-  std::error_code code;
-  if (!fs::exists(job.log(), code)) return "";
-  const std::string text = read_text_file(job.log(), kMostLog_bytes);
-  constexpr std::size_t kMost = 800;
-  return printable(text.substr(text.size() - std::min(text.size(), kMost)), kMost) + "\n";
 }
 
 int exit_code_of(const JobState& state) {
@@ -85,16 +73,9 @@ constexpr int kWarned = 128 + SIGUSR1;
 Ended wait_for_job(const Slurm& slurm, const SubmittedJob& job, const JobPlan& plan,
                    const HeldSignals& signals, const std::function<void()>& tick) {
   Ended out;
-  const auto seen = [&](const JobState& state, const std::string&) {
-    for (const std::int64_t begin_us = steady_us(); out.asked == 0 && steady_us() - begin_us < kJobAsk_us;) {
-      tick();
-      const int number = signals.next(100);
-      if (number == SIGINT || number == SIGTERM || number == SIGHUP) out.asked = number;
-      if (state.is_over()) break;
-    }
-    return out.asked == 0;
-  };
-  const JobState last = wait_for_end(slurm, job.number, seen, /*pause_s=*/0);
+  const auto seen = [](const JobState&, const std::string&) { return kJobAsk_us; };
+  const auto [last, asked] = wait_for_end(slurm, job.number, signals, {.seen = seen, .tick = tick});
+  out.asked = asked;
   if (out.asked != 0) {
     slurm.cancel(job.number);
     out.code = 128 + out.asked;
@@ -105,7 +86,7 @@ Ended wait_for_job(const Slurm& slurm, const SubmittedJob& job, const JobPlan& p
   const std::string fate =
       out.code == kWarned ? fmt::format("was not done within its --time of {}", plan.settings.value("time"))
                           : fate_text(last);
-  out.errors = fmt::format("job {} {}\n{}", job.number, fate, end_of_log(job));
+  out.errors = fmt::format("job {} {}\n{}\n", job.number, fate, joined(job.end_of_log(), "\n"));
   return out;
 }
 

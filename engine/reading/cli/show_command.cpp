@@ -3,21 +3,22 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <optional>
 
+#include "analyse/chrome_trace.h"
 #include "analyse/event_files.h"
 #include "analyse/gradient_histograms.h"
 #include "analyse/operators.h"
 #include "analyse/ranks.h"
+#include "analyse/recorded_runs.h"
 #include "analyse/replay.h"
 #include "analyse/run_files.h"
+#include "analyse/timeline_text.h"
 #include "cli/commands.h"
-#include "cli/follow_run.h"
-#include "cli/recorded_view.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
-#include "cli/show_events.h"
-#include "cli/timeline_command.h"
+#include "cli/start.h"
 #include "config/lesson.h"
 #include "config/option_parser.h"
 #include "core/error.h"
@@ -58,9 +59,12 @@ struct ShowArguments {
   bool json = false, live = false, recorded = false, types = false, gradients = false, picture = false;
   double speed = 0;                ///< of a replay; 0 = none is wanted
   std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
-  TimelineRequest timeline;
+  bool timeline = false;
+  int rank = 0;                           ///< whose spans are drawn; a trace has all
+  std::optional<std::string> trace_file;  ///< to be written, a Chrome trace
+  TimelineWish wish;
 
-  bool asks_timeline() const { return timeline.draw || timeline.trace_file; }
+  bool asks_timeline() const { return timeline || trace_file; }
 };
 
 bool is_svg(const std::string& name) { return fs::path(name).extension() == ".svg"; }
@@ -69,8 +73,8 @@ bool is_svg(const std::string& name) { return fs::path(name).extension() == ".sv
 void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step, bool has_steps) {
   const auto refuse = [](const char* what) { throw Error(what, kShow, kShowHint); };
   if (out.run.empty()) refuse("which run?");
-  if (!out.timeline.draw && has_rank) refuse("--rank chooses whose timeline --timeline draws");
-  if (!out.timeline.draw && (has_steps || (has_step && !out.gradients)))
+  if (!out.timeline && has_rank) refuse("--rank chooses whose timeline --timeline draws");
+  if (!out.timeline && (has_steps || (has_step && !out.gradients)))
     refuse("--step and --steps choose what --timeline draws, and --step what --gradients does");
   if (has_into && (out.speed == 0 || out.into.empty()))
     refuse("--into names the new folder that --replay plays into");
@@ -111,10 +115,10 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   app.add("--replay", out.replay, "replay a finished run at this speed: 20x, 1x, 0.5x");
   const auto into = app.add("--into", out.into, "replay into this new folder, for others to watch");
   app.group("Within a step");
-  app.flag("--timeline", out.timeline.draw, "what ran when: the loop, the device, the loaders");
+  app.flag("--timeline", out.timeline, "what ran when: the loop, the device, the loaders");
   const auto first = app.add("--step", step, "the first step to draw").at_least(0);
-  const auto steps = app.add("--steps", out.timeline.wish.steps, "how many steps to draw").at_least(1);
-  const auto rank = app.add("--rank", out.timeline.rank, "of this rank").at_least(0);
+  const auto steps = app.add("--steps", out.wish.steps, "how many steps to draw").at_least(1);
+  const auto rank = app.add("--rank", out.rank, "of this rank").at_least(0);
   const auto traced = app.add("--trace", trace, "write the timeline into this .json file, for Perfetto");
   app.flag("--gradients", out.gradients,
            "how large the gradients of --step are; default: the last recorded step");
@@ -122,11 +126,9 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   if (!app.parse(words, {.where = kShow, .hint = kShowHint})) return std::nullopt;
   if (is_svg(out.run) && out.picture) std::swap(out.run, out.file);  // --picture FILE.svg RUN
   if (!out.replay.empty()) out.speed = parse_speed(out.replay, "--replay");
-  out.timeline.json = out.json;
-  out.timeline.replace = out.replace;
-  out.timeline.rank = std::min(out.timeline.rank, kMostRanks);
-  if (traced.given()) out.timeline.trace_file = trace;
-  if (first.given()) (out.gradients ? out.gradients_at : out.timeline.wish.first) = step;
+  out.rank = std::min(out.rank, kMostRanks);
+  if (traced.given()) out.trace_file = trace;
+  if (first.given()) (out.gradients ? out.gradients_at : out.wish.first) = step;
   check(out, into.given(), rank.given(), first.given(), steps.given());
   if (out.recorded) out.run = find_lesson(project_home(), out.run).name;
   return out;
@@ -157,6 +159,87 @@ void show_gradients(const fs::path& run, std::int64_t at, bool json) {
   out.line(printable(run.filename().string()));
   if (!json) out.lines(gradient_lines(histogram_at(all, at)));
   out.print(json);
+}
+
+constexpr std::uint64_t kMostRangeBytes = 4 << 20;  // of all ranks: which steps they have in common
+constexpr std::size_t kMostTracedRanks = 64;
+
+/// All ranks side by side. Those of one machine have one clock; another machine's is set so that collectives
+/// end at the same time as on rank 0.
+void write_trace(const fs::path& run, const NamedFile& file, RunReader& reader, Report& out) {
+  const RanksView view = read_ranks(run);
+  const SpanTable first = read_spans(run);
+  const std::string lesson = reader.view().lesson.empty() ? "" : ": " + reader.view().lesson;
+  ChromeTrace trace(place_of(file));
+  trace.add(first, &reader.series(), {.rank = 0, .name = "rank 0" + lesson, .shift_us = 0});
+  std::size_t guessed = 0;
+  std::size_t left_out = 0;
+  for (const RankFigures& rank : view.ranks) {
+    std::error_code code;
+    if (rank.rank == 0 || !fs::exists(RunFolder{run}.spans_file(rank.rank), code)) continue;
+    if (static_cast<std::size_t>(rank.rank) >= kMostTracedRanks) {
+      ++left_out;
+      continue;
+    }
+    const SpanTable table = read_spans(run, rank.rank);
+    const bool one_clock =
+        rank.host == view.ranks.front().host && table.origin_us >= 0 && first.origin_us >= 0;
+    if (!one_clock) ++guessed;
+    const std::string clock = one_clock ? "" : " (clock set by the ends of collectives)";
+    trace.add(table, nullptr,
+              {.rank = rank.rank,
+               .name = fmt::format("rank {}{}{}", rank.rank, lesson, clock),
+               .shift_us = one_clock ? table.origin_us - first.origin_us : ends_apart_us(first, table)});
+  }
+  trace.finish();
+  if (guessed > 0)
+    out.line(
+        fmt::format("{} ranks have another clock than rank 0: theirs is set so that collectives end at the "
+                    "same time",
+                    guessed));
+  if (left_out > 0) out.line(fmt::format("{} more ranks are left out", left_out));
+  out.line("written: " + file.path.string() + " (open it at https://ui.perfetto.dev or chrome://tracing)");
+}
+
+/// Draws the timeline of a run, or prints it as JSON, or writes it as a Chrome trace.
+void show_timeline(const fs::path& run, const ShowArguments& asked, Console& console) {
+  RunReader reader(run, /*keep_series=*/true);
+  reader.read_all();
+  const std::int64_t world = reader.view().summary.world;
+  if (asked.rank >= world) {
+    throw Error(fmt::format("the run has no rank {}", asked.rank), "--rank",
+                world == 1 ? "it is of one process: leave it out" : fmt::format("from 0 to {}", world - 1));
+  }
+  const SpanTable table = read_spans(run, asked.rank);
+  const std::string name = printable(run.filename().string()) +
+                           (world > 1 ? fmt::format(", rank {} of {}", asked.rank, world) : "");
+  if (asked.trace_file) {
+    const std::string& file = *asked.trace_file;
+    if (fs::path(file).extension() != ".json") {
+      throw Error("a trace is a .json file", printable(file), "./isobar show RUN --trace trace.json");
+    }
+    Report written;
+    write_trace(
+        run,
+        {.path = file, .option = "--trace", .kind = "trace", .mark = kTraceMark, .replace = asked.replace},
+        reader, written);
+    if (!asked.json) written.print(console);
+  }
+  if (!asked.timeline && !asked.json) return;
+  TimelineWish wish = asked.wish;
+  try {
+    if (world > 1) wish.steady = read_ranks(run, kMostRangeBytes).compared();
+  } catch (const Error&) {  // another rank's stream cannot be read: this one's steps are all there is
+  }
+  const Timeline timeline = make_timeline(table, reader.series(), wish);
+  Report out;
+  out.json = timeline_json(table, timeline, name);
+  out.line(name);
+  const bool colour = console.is_terminal() && std::getenv("NO_COLOR") == nullptr;
+  out.lines(draw_timeline(table, timeline, {terminal_columns(), colour}));
+  out.line("");
+  out.lines(timeline_lines(table, timeline));
+  out.print(asked.json);
 }
 
 /// Ctrl-C and its kin, which end a replay and leave nothing behind.
@@ -204,6 +287,40 @@ int show_replay(const fs::path& run, const ShowArguments& request) {
   return 0;
 }
 
+/// The run to open for a lesson: the newest recorded one, else the predicted one.
+fs::path recorded_folder(const std::string& lesson) {
+  const fs::path home = project_home();
+  const LessonInfo info = read_lesson(home, lesson);
+  const std::vector<RecordedRun> runs = recorded_runs(home, info.name);
+  if (!runs.empty()) return runs.front().folder;
+  throw Error("no run of " + info.name + " was recorded or predicted yet",
+              (info.file.parent_path() / "recorded").string(),
+              "./isobar predict " + info.name + ", or on a machine with a GPU: ./isobar record " + info.name);
+}
+
+/// What one of the lesson's other recorded and predicted runs shows beside this one, and a line for each.
+void print_other_recorded(const std::string& lesson, const fs::path& shown) {
+  const std::vector<RecordedRun> runs = recorded_runs(project_home(), lesson);
+  if (const RecordedRun* const other = telling_other(runs);
+      other != nullptr && runs.front().folder == shown) {
+    Report out;
+    out.wrapped("beside it: " + pair_sentence(runs.front(), *other));
+    out.print(/*as_json=*/false);
+  }
+  bool first = true;
+  for (const RecordedRun& run : runs) {
+    if (run.folder == shown) continue;
+    if (first) std::puts("also there:");
+    first = false;
+    std::printf("  %-44s %10s  %s%s\n", run.folder.filename().string().c_str(),
+                run.view.summary.samples_per_s > 0
+                    ? fmt::format("{:.1f} /s", run.view.summary.samples_per_s).c_str()
+                    : "-",
+                provenance_text(run.view).c_str(),
+                run.view.point.empty() ? "" : ("; " + printable(run.view.point, 100)).c_str());
+  }
+}
+
 void show_run(const fs::path& run, const ShowArguments& asked, Console& console) {
   RunReader reader(run);
   reader.read_all();
@@ -242,13 +359,24 @@ int show_command(const Words& words) {
   } else if (asked->gradients) {
     show_gradients(run, asked->gradients_at, asked->json);
   } else if (asked->asks_timeline()) {
-    show_timeline(run, asked->timeline);
+    show_timeline(run, *asked, console);
   } else if (asked->curve.empty() && !is_run_folder(run) && !event_files(run).empty()) {
     event_report(run).print(asked->json);
   } else {
     show_run(run, *asked, console);
   }
   return 0;
+}
+
+int show_instead_of_running(const LessonInfo& lesson) {
+  const Error why = needs_device(lesson);
+  const std::vector<RecordedRun> runs = recorded_runs(project_home(), lesson.name);
+  if (runs.empty()) throw why;
+  std::fprintf(stderr, "isobar: %s\n", why.text().c_str());
+  std::fprintf(stderr, "instead, a run that is %s:\n", provenance_text(runs.front().view).c_str());
+  run_report(runs.front().folder).print(/*as_json=*/false);
+  print_other_recorded(lesson.name, runs.front().folder);
+  return static_cast<int>(why.code());
 }
 
 }  // namespace isobar

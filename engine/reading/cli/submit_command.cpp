@@ -11,8 +11,9 @@
 #include "cli/job_options.h"
 #include "cli/lesson_options.h"
 #include "cli/start.h"
-#include "cli/submit_arguments.h"
+#include "config/command_line.h"
 #include "config/lesson.h"
+#include "config/option_parser.h"
 #include "config/resume.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -20,7 +21,6 @@
 #include "core/text.h"
 #include "jobs/job_script.h"
 #include "jobs/slurm.h"
-#include "jobs/submitted_job.h"
 #include "jobs/watch_line.h"
 #include "record/console.h"
 #include "record/run_folder.h"
@@ -33,6 +33,83 @@ namespace isobar {
 namespace fs = std::filesystem;
 
 namespace {
+
+struct SubmitArguments {
+  std::string what;   ///< a lesson; or, for `status`, `cancel` and `follow`, the number of a job or a run
+  Settings settings;  ///< of the lesson's configuration
+  JobSettings job;    ///< the profile under what the command line says; not completed
+  std::filesystem::path run_dir;  ///< "" = a new folder below runs/
+  std::string command;            ///< as typed
+  bool dry_run = false;
+  bool yes = false;  ///< whatever it costs
+  bool interactive = false;
+  bool follow = false;
+  bool watch = false;  ///< say the line with which its run is seen from elsewhere
+  std::string login;   ///< how the machine is called from outside, "" = by its own name
+  bool status = false;
+  bool cancel = false;
+};
+
+constexpr const char* kHostLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+
+void check_together(const SubmitArguments& out) {
+  const int asks = int{out.status} + int{out.cancel} + int{out.dry_run} + int{out.interactive};
+  if (asks > 1 || (out.follow && asks > 0 && !out.status)) {
+    throw Error("--dry-run, --interactive, --status and --cancel are different things to do", kCommandLine,
+                "one of them; --follow goes with none but --status");
+  }
+}
+
+/// Error (exit code 2) for anything that makes no sense, with the nearest known option. Nothing where --help
+/// printed the page.
+std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& home) {
+  SubmitArguments out;
+  std::vector<std::string> what;
+  JobOptions job;
+  OptionParser app("Train a lesson as a batch job of Slurm, over several machines", "./isobar submit");
+  app.add("LESSON", what, "which; with --status, --cancel, --follow or --watch also a job or its run");
+  app.group("What to do");
+  app.flag("--dry-run", out.dry_run, "only show the script");
+  app.flag("--yes", out.yes, "submit without a question, however many GPU-hours it may take");
+  app.flag("--follow", out.follow, "and watch it until it ends; Ctrl-C stops watching only");
+  app.flag("--watch", out.watch, "say the one line that shows its run where you sit");
+  app.add("--login", out.login, "of --watch: how this machine is called from outside");
+  app.flag("--interactive", out.interactive, "wait for the nodes here and run in this terminal (salloc)");
+  app.flag("--status", out.status, "how a job stands");
+  app.flag("--cancel", out.cancel, "end a job for good; what it saved stays");
+  job.add(app, home);
+  app.group("The run");
+  add_settings(app, out.settings, home);
+  app.add("--resume", out.settings.resume, "go on with this run (a folder, a name, or last), in its folder");
+  app.add("--run-dir", out.run_dir, "the run folder; default runs/LESSON-<date>-<time>-<xxxx>");
+  app.footer("submit/README.md walks through it.");
+  if (!app.parse(words)) return std::nullopt;
+  take_resume_key(out.settings);
+  check_together(out);
+  if (what.size() != 1) {
+    throw Error(what.empty() ? "which lesson?" : "one lesson at a time", "./isobar submit LESSON",
+                out.status || out.cancel
+                    ? "./isobar submit --cancel JOB, where JOB is its number or its run"
+                    : "./isobar submit 06_ddp --nodes 2 --dry-run shows the script of one");
+  }
+  out.what = what.front();
+  out.job = job.take(app, home);
+  if (!out.login.empty() && !out.watch)
+    throw Error("--login says where --watch leads", kCommandLine,
+                "--watch --login " + shell_quoted(out.login));
+  if (out.login.starts_with('-') || out.login.find_first_not_of(kHostLetters) != std::string::npos)
+    throw Error("that is no name of a machine: " + printable(out.login, 60), "--login", "login.example.org");
+  checked_text(out.run_dir.string(), {"--run-dir", kCommandLine});
+  for (const std::string& set : out.settings.sets) checked_text(set, {"--set", kCommandLine});
+  for (const auto& file : out.settings.config_files) checked_text(file.string(), {"--config", kCommandLine});
+  std::string command = "./isobar submit";
+  for (const std::string& word : words) {
+    if (word != "--dry-run" && word != "--follow" && word != "--watch" && word != "--yes")
+      command += " " + shell_quoted(word);
+  }
+  out.command = command;
+  return out;
+}
 
 struct Prepared {
   JobPlan plan;
@@ -234,7 +311,7 @@ SubmittedJob find_job(const Slurm& slurm, const std::string& what) {
 }  // namespace
 
 int submit_command(const Words& words) {
-  const std::optional<SubmitArguments> typed = parse_submit_arguments(words, project_home());
+  const std::optional<SubmitArguments> typed = parse_submit(words, project_home());
   if (!typed) return 0;
   const SubmitArguments& parsed = *typed;
   if (!parsed.status && !parsed.cancel && ((!parsed.follow && !parsed.watch) || is_lesson(parsed.what)))

@@ -233,7 +233,7 @@ void add_one_off(Report& out, const MeasuredRuns& runs, const MeasureArguments& 
 }  // namespace
 
 int sweep_command(const Words& words) {
-  const std::optional<MeasureArguments> parsed = parse_sweep_arguments(words);
+  const std::optional<MeasureArguments> parsed = parse_measure_arguments(words, /*is_sweep=*/true);
   if (!parsed) return 0;
   const MeasureArguments& arguments = *parsed;
   MeasuredRuns runs({.command = "sweep", .arguments = arguments, .stop_at_failure = false},

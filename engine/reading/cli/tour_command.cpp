@@ -42,9 +42,7 @@ void add_stop(Report& out, const TourStop& stop, std::size_t number, const Learn
     json["line"] = place.ranges.front().first;
     json["last_line"] = place.ranges.front().last;
   }
-  Json stops = out.json.at("stops");
-  stops.push_back(json);
-  out.json["stops"] = stops;
+  out.json["stops"].push_back(json);
 }
 
 }  // namespace

@@ -3,12 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <system_error>
 
+#include "config/toml_text.h"
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "foreign/toml_limits.h"
 
 namespace isobar {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 /// One word of the script: whatever it holds, bash takes it as it is.
@@ -111,28 +119,17 @@ std::string values(const JobPlan& plan) {
 
 std::vector<std::string> slurm_options(const JobPlan& plan, bool batch) {
   const JobSettings& job = plan.settings;
-  const std::string name = job.value("job_name");
-  std::vector<std::string> out = {"--job-name=" + (name.empty() ? plan.lesson : name),
-                                  "--nodes=" + job.value("nodes"),
-                                  "--ntasks-per-node=" + job.value("ranks_per_node")};
-  const auto add = [&](const char* key, const char* option) {
-    if (const std::string value = job.value(key); !value.empty()) out.push_back(std::string(option) + value);
-  };
-  add("cpus_per_task", "--cpus-per-task=");
-  if (job.has_gpus()) add("gpus_per_node", "--gpus-per-node=");
-  add("gpu_bind", "--gpu-bind=");
-  add("ranks_per_core", "--ntasks-per-core=");
-  add("hint", "--hint=");
-  add("memory", "--mem=");
-  if (job.value("exclusive") == "true") out.emplace_back("--exclusive");
-  add("time", "--time=");
-  add("account", "--account=");
-  add("partition", "--partition=");
-  add("qos", "--qos=");
-  add("reservation", "--reservation=");
-  add("constraint", "--constraint=");
-  add("switches", "--switches=");
-  if (job.value("container") == "shifter") add("image", "--image=");
+  std::vector<std::string> out;
+  for (const JobField& field : job_fields()) {
+    std::string value = job.value(field.key);
+    if (field.key == "job_name" && value.empty()) value = plan.lesson;
+    const bool is_meant = field.key == "gpus_per_node" ? job.has_gpus()
+                          : field.key == "exclusive"   ? value == "true"
+                          : field.key == "image"       ? job.value("container") == "shifter"
+                                                       : true;
+    if (field.slurm.empty() || value.empty() || !is_meant) continue;
+    out.push_back(field.slurm + (field.slurm.ends_with('=') ? value : ""));
+  }
   if (!batch) return out;
   out.insert(out.end(), {"--requeue", "--open-mode=append", "--output=job-%j.log",
                          "--signal=B:USR1@" + job.value("warn")});
@@ -142,6 +139,103 @@ std::vector<std::string> slurm_options(const JobPlan& plan, bool batch) {
 std::string job_script(const JobPlan& plan) {
   const std::filesystem::path rest = project_home() / "submit" / kJobScript;
   return head(plan) + "\n" + values(plan) + "\n" + read_text_file(rest, 100'000);
+}
+
+namespace {
+
+constexpr const char* kJobFile = "job.toml";
+constexpr std::uint64_t kMostScript_bytes = 4'000'000;
+
+/// `number` = 0: it is not known.
+void write_job_file(const JobPlan& plan, std::int64_t number) {
+  write_file_whole(
+      plan.run / kJobFile,
+      fmt::format("job = {}\nlesson = {}\nnodes = {}\nranks_per_node = {}\nsubmitted = {}\ncommand = {}\n",
+                  number, toml_string(plan.lesson), plan.settings.nodes(), plan.settings.ranks_per_node(),
+                  toml_string(wall_iso()), toml_string(plan.command)));
+}
+
+}  // namespace
+
+fs::path SubmittedJob::log() const { return run / fmt::format("job-{}.log", number); }
+
+std::vector<std::string> SubmittedJob::end_of_log() const {
+  constexpr std::uint64_t kMostLog_bytes = 1'000'000;
+  constexpr std::ptrdiff_t kLines = 12;
+  std::vector<std::string> out;
+  std::error_code code;
+  if (!fs::exists(log(), code)) return out;
+  for (const std::string& line : split(trimmed(read_text_file(log(), kMostLog_bytes)), '\n'))
+    out.push_back(printable(line, 300));
+  out.erase(out.begin(), out.end() - std::min(kLines, std::ssize(out)));
+  return out;
+}
+
+SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan) {
+  const SubmittedJob planned{0, plan.run};
+  std::error_code code;
+  const bool again = fs::exists(planned.script(), code);
+  const std::string before = again ? read_text_file(planned.script(), kMostScript_bytes) : "";
+  write_file_whole(planned.script(), job_script(plan));
+  SubmittedJob out = planned;
+  try {
+    out.number = slurm.submit(plan.run, kJobScript);
+  } catch (const NoJobNumber&) {
+    write_job_file(plan, 0);  // so that nothing takes the folder for an empty one
+    throw;
+  } catch (const Error&) {
+    if (again)
+      write_file_whole(planned.script(), before);
+    else
+      fs::remove(planned.script(), code);
+    throw;
+  }
+  write_job_file(plan, out.number);
+  return out;
+}
+
+SubmittedJob job_of_run(const fs::path& run) {
+  SubmittedJob out{0, run};
+  std::error_code code;
+  if (!fs::exists(run / kJobFile, code)) return out;
+  for (const TomlEntry& entry :
+       parse_toml(read_text_file(run / kJobFile, kMostTomlBytes), (run / kJobFile).string())) {
+    const auto* const number = std::get_if<std::int64_t>(&entry.value);
+    if (entry.key == "job" && number != nullptr && *number > 0) out.number = *number;
+  }
+  return out;
+}
+
+std::vector<FoundFolder> list_job_folders(const fs::path& runs) { return folders_with(runs, kJobFile); }
+
+fs::path find_job_folder(const std::string& name, const fs::path& runs) {
+  const auto whole = [](const fs::path& folder) { return fs::absolute(folder).lexically_normal(); };
+  if (name == "last") {
+    const std::vector<FoundFolder> all = list_job_folders(runs);
+    return all.empty() ? fs::path() : whole(all.back().path);
+  }
+  std::error_code code;
+  for (const fs::path& folder : {fs::path(name), runs / name}) {
+    if (fs::exists(folder / kJobFile, code)) return whole(folder);
+  }
+  return {};
+}
+
+std::string fate_text(const JobState& state) {
+  static const std::map<std::string, std::string> kWords = {
+      {"COMPLETED", "finished"},
+      {"CANCELLED", "was cancelled"},
+      {"TIMEOUT", "ran out of its time"},
+      {"NODE_FAIL", "lost a node"},
+      {"PREEMPTED", "had to give way to another job"},
+      {"OUT_OF_MEMORY", "was killed because memory ran out"},
+      {"DEADLINE", "missed its deadline"},
+      {"BOOT_FAIL", "got nodes that did not start"},
+      {"", "is over, and Slurm has forgotten it"}};
+  if (const auto found = kWords.find(state.state); found != kWords.end()) return found->second;
+  const std::string code = state.exit_code.substr(0, state.exit_code.find(':'));
+  return state.state == "FAILED" && !code.empty() ? "failed with exit code " + code
+                                                  : "ended as " + printable(state.state, 40);
 }
 
 }  // namespace isobar

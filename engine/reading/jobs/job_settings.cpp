@@ -3,11 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <system_error>
 
+#include "config/toml_text.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
+#include "foreign/toml_limits.h"
 
 namespace isobar {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr std::int64_t kMostNodes = 65'536;
@@ -41,33 +48,36 @@ std::string JobField::option() const {
 
 const std::vector<JobField>& job_fields() {
   static const std::vector<JobField> fields = {
-      {"nodes", "job", "so many machines; default 1", number_from<1, kMostNodes>},
-      {"ranks_per_node", "job", "processes on each: one a GPU; default 1", number_from<1, 256>},
-      {"cpus_per_task", "job", "processor cores of each", number_from<1, 4096>},
-      {"gpus_per_node", "job", "GPUs of each node; 0 = none", number_from<0, 256>},
+      {"nodes", "job", "so many machines; default 1", "--nodes=", number_from<1, kMostNodes>},
+      {"ranks_per_node", "job", "processes on each: one a GPU; default 1",
+       "--ntasks-per-node=", number_from<1, 256>},
+      {"cpus_per_task", "job", "processor cores of each", "--cpus-per-task=", number_from<1, 4096>},
+      {"gpus_per_node", "job", "GPUs of each node; 0 = none", "--gpus-per-node=", number_from<0, 256>},
       {"time", "job", "longest time, then it is stopped and goes on: 30 (minutes), 1:30:00; default 30",
-       checked_time},
-      {"account", "job", "who pays", checked_name},
-      {"partition", "job", "the group of nodes", checked_names},
-      {"qos", "job", "the quality of service, such as regular", checked_name},
-      {"reservation", "job", "nodes that are set aside", checked_name},
-      {"constraint", "job", "features of the nodes, such as gpu", checked_constraint},
+       "--time=", checked_time},
+      {"account", "job", "who pays", "--account=", checked_name},
+      {"partition", "job", "the group of nodes", "--partition=", checked_names},
+      {"qos", "job", "the quality of service, such as regular", "--qos=", checked_name},
+      {"reservation", "job", "nodes that are set aside", "--reservation=", checked_name},
+      {"constraint", "job", "features of the nodes, such as gpu", "--constraint=", checked_constraint},
       {"switches", "job",
        "at most so many network switches between the nodes: 1, or 1@10:00 to wait 10 minutes",
-       checked_switches},
-      {"hint", "job", "nomultithread, multithread, compute_bound or memory_bound", checked_hint},
-      {"ranks_per_core", "job", "most processes on a core", number_from<1, 16>},
-      {"gpu_bind", "job", "which GPU a process sees: none = all of its node's", checked_gpu_bind},
-      {"memory", "job", "of each node, such as 64G; 0 = all", checked_memory},
-      {"exclusive", "job", "true: nobody else on the nodes", yes_or_no},
-      {"job_name", "job", "in Slurm's lists; default the lesson", checked_job_name},
-      {"warn", "job", "seconds before the end at which a checkpoint is saved; default 120",
+       "--switches=", checked_switches},
+      {"hint", "job", "nomultithread, multithread, compute_bound or memory_bound", "--hint=", checked_hint},
+      {"ranks_per_core", "job", "most processes on a core", "--ntasks-per-core=", number_from<1, 16>},
+      {"gpu_bind", "job", "which GPU a process sees: none = all of its node's",
+       "--gpu-bind=", checked_gpu_bind},
+      {"memory", "job", "of each node, such as 64G; 0 = all", "--mem=", checked_memory},
+      {"exclusive", "job", "true: nobody else on the nodes", "--exclusive", yes_or_no},
+      {"job_name", "job", "in Slurm's lists; default the lesson", "--job-name=", checked_job_name},
+      {"warn", "job", "seconds before the end at which a checkpoint is saved; default 120", "",
        number_from<10, 3600>},
-      {"restarts", "job", "so often it goes on by itself; default 20", number_from<0, 1000>},
-      {"container", "container", "shifter, apptainer, podman or none", checked_container},
-      {"image", "container", "of the container", checked_image},
-      {"container_modules", "container", "of shifter: gpu,nccl-plugin", checked_names},
-      {"programs", "container", "where they are in the image; default /opt/isobar/build/bin", checked_path},
+      {"restarts", "job", "so often it goes on by itself; default 20", "", number_from<0, 1000>},
+      {"container", "container", "shifter, apptainer, podman or none", "", checked_container},
+      {"image", "container", "of the container", "--image=", checked_image},
+      {"container_modules", "container", "of shifter: gpu,nccl-plugin", "", checked_names},
+      {"programs", "container", "where they are in the image; default /opt/isobar/build/bin", "",
+       checked_path},
   };
   return fields;
 }
@@ -146,6 +156,110 @@ void complete(JobSettings& settings) {
     settings.notes.emplace_back("newer Slurm takes no hint beside ranks_per_core, and leaves the hint out");
   if (!settings.has_container()) return;
   settings.values.emplace("programs", "/opt/isobar/build/bin");
+}
+
+namespace {
+
+constexpr const char* kTemplate = "template";
+
+fs::path profile_folder(const fs::path& home) { return home / "submit" / "profiles"; }
+
+ValuePlace place_of(const TomlEntry& entry) { return {printable(entry.key, 60), entry.origin}; }
+
+/// A string, a whole number, true or false as text; anything else is refused.
+std::string text_of(const TomlEntry& entry) {
+  if (const auto* const text = std::get_if<std::string>(&entry.value)) return *text;
+  if (const auto* const number = std::get_if<std::int64_t>(&entry.value)) return std::to_string(*number);
+  if (const auto* const truth = std::get_if<bool>(&entry.value)) return *truth ? "true" : "false";
+  throw Error(printable(entry.key, 60) + " is " + describe(entry.value), entry.origin,
+              "text in quotes, a whole number, true or false");
+}
+
+std::vector<std::string> list_of(const TomlEntry& entry) {
+  if (const auto* const list = std::get_if<std::vector<std::string>>(&entry.value)) return *list;
+  // An empty list has no type of its own.
+  if (const auto* const list = std::get_if<std::vector<std::int64_t>>(&entry.value);
+      list != nullptr && list->empty())
+    return {};
+  throw Error(printable(entry.key, 60) + " is " + describe(entry.value), entry.origin,
+              "a list of texts, such as [\"a\", \"b\"]");
+}
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> out = {"title", "notes", "job.modules", "container.volumes", "code.lines"};
+  for (const JobField& field : job_fields()) out.push_back(field.table + "." + field.key);
+  return out;
+}
+
+void add_code(JobSettings& out, const TomlEntry& entry, const std::string& name, bool may_have_code) {
+  const std::vector<std::string> lines = list_of(entry);
+  if (!may_have_code) {
+    throw Error("a profile that is named without its path brings no code", entry.origin,
+                "name the file by its path: --cluster ./my.toml");
+  }
+  for (const std::string& line : lines) {
+    checked_text(line, place_of(entry));
+    if (line.find("#SBATCH") != std::string::npos)
+      throw Error("options of Slurm are no code", entry.origin, "the keys of [job] set them");
+    out.code.push_back(line);
+  }
+  out.code_from = checked_text(name, {"the profile's name", "--cluster"});
+}
+
+void take(JobSettings& out, const TomlEntry& entry, const std::string& name, bool may_have_code) {
+  constexpr std::string_view kEnvironment = "environment.";
+  for (const JobField& field : job_fields()) {
+    if (entry.key == field.table + "." + field.key)
+      return out.set(field.key, text_of(entry), place_of(entry));
+  }
+  if (entry.key == "title") {
+    out.title = checked_text(text_of(entry), place_of(entry));
+  } else if (entry.key == "notes") {
+    for (const std::string& note : list_of(entry)) out.notes.push_back(checked_text(note, place_of(entry)));
+  } else if (entry.key == "job.modules") {
+    for (const std::string& module : list_of(entry)) out.add_module(module, place_of(entry));
+  } else if (entry.key == "container.volumes") {
+    for (const std::string& volume : list_of(entry)) out.add_volume(volume, place_of(entry));
+  } else if (entry.key.rfind(kEnvironment, 0) == 0) {
+    out.add_variable(entry.key.substr(kEnvironment.size()), text_of(entry), place_of(entry));
+  } else if (entry.key == "code.lines") {
+    add_code(out, entry, name, may_have_code);
+  } else {
+    throw Error("a profile has no key " + printable(entry.key, 60), entry.origin,
+                did_you_mean(entry.key, known_keys(), "submit/profiles/template.toml shows all of them"));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> profile_names(const fs::path& home) {
+  std::vector<std::string> out;
+  std::error_code code;
+  for (const fs::directory_entry& entry : fs::directory_iterator(profile_folder(home), code)) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() == ".toml" && name != kTemplate) out.push_back(name);
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+JobSettings parse_profile(const std::string& text, const std::string& name, bool may_have_code) {
+  JobSettings out;
+  for (const TomlEntry& entry : parse_toml(text, name)) take(out, entry, name, may_have_code);
+  return out;
+}
+
+JobSettings read_profile(const fs::path& home, const std::string& name) {
+  const bool is_path = name.find('/') != std::string::npos ||
+                       (name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0);
+  if (is_path) return parse_profile(read_text_file(name, kMostTomlBytes), name, /*may_have_code=*/true);
+  const std::vector<std::string> names = profile_names(home);
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    throw Error("no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
+                did_you_mean(name, names, "there are " + joined(names) + "; or the path of a file of yours"));
+  }
+  const fs::path file = profile_folder(home) / (name + ".toml");
+  return parse_profile(read_text_file(file, kMostTomlBytes), file.lexically_relative(home).string(), false);
 }
 
 }  // namespace isobar

@@ -1,6 +1,7 @@
 #pragma once
 // What a job asks of a cluster: fields by name, from a cluster's profile and from the command line.
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct JobField {
   std::string key;
   std::string table;  ///< of the profile: "job" or "container"
   std::string help;
+  std::string slurm;  ///< the option of Slurm that takes it, "--cpus-per-task="; "" = none
   std::string (*check)(const std::string& text, const ValuePlace& place);
 
   std::string option() const;  ///< "--cpus-per-task"
@@ -59,5 +61,16 @@ inline constexpr std::int64_t kWarn_s = 120;
 /// Fills in what has a default (one node, one rank, 30 minutes) and checks what concerns several fields.
 /// Error (exit code 2) for a time that is no longer than twice the warning, a container without image.
 void complete(JobSettings& settings);
+
+/// Names of the shipped profiles (submit/profiles/*.toml below `home`), sorted, without the template.
+std::vector<std::string> profile_names(const std::filesystem::path& home);
+
+/// The profile `name`: a shipped one, or the path of a file (a '/' or ".toml" in it). Strict: an unknown key
+/// is an Error (exit code 2) with file:line:column and the nearest one, and so is a value that its rule
+/// refuses. Lines of code ([code] lines) are taken only from a file that is named by its path.
+JobSettings read_profile(const std::filesystem::path& home, const std::string& name);
+
+/// The same from text; `name` stands in front of line and column, `may_have_code`: [code] is allowed.
+JobSettings parse_profile(const std::string& text, const std::string& name, bool may_have_code);
 
 }  // namespace isobar

@@ -1,7 +1,6 @@
 #include "jobs/slurm.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -9,11 +8,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "core/clock.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "launch/said.h"
-#include "launch/spawn.h"
 #include "launch/supervise.h"
 
 namespace isobar {
@@ -183,27 +182,35 @@ int Slurm::run_here(const std::vector<std::string>& options, const fs::path& fol
   return supervise(words).code;
 }
 
-JobState wait_for_end(const Slurm& slurm, std::int64_t job,
-                      const std::function<bool(const JobState& state, const std::string& trouble)>& seen,
-                      double pause_s) {
-  JobState state;
+JobEnd wait_for_end(const Slurm& slurm, std::int64_t job, const HeldSignals& signals, const JobWatch& watch) {
+  constexpr std::int64_t kAgain_us = 1'500'000;  // a job that is requeued is over for a moment
+  JobEnd out;
   int troubles = 0;
   bool over_before = false;
   while (true) {
     std::string trouble;
     try {
-      state = slurm.state(job);
+      out.last = slurm.state(job);
       troubles = 0;
     } catch (const Error& error) {  // a controller that is restarted is back in a minute
       if (++troubles >= kMostTroubles) throw;
       trouble = error.what();
     }
-    if (!seen(state, trouble)) return state;
-    // A job that is requeued is over for a moment.
-    if (trouble.empty() && state.is_over() && (over_before || state.state == "COMPLETED")) return state;
-    over_before = trouble.empty() && state.is_over();
-    const bool hurries = over_before;
-    usleep(static_cast<useconds_t>(std::min(hurries ? 1.0 : pause_s, 600.0) * 1e6));
+    const std::int64_t pause_us = watch.seen(out.last, trouble);
+    const bool is_over = trouble.empty() && out.last.is_over();
+    if (is_over && (over_before || out.last.state == "COMPLETED")) {
+      watch.tick();
+      return out;
+    }
+    over_before = is_over;
+    for (const std::int64_t begin_us = steady_us();
+         steady_us() - begin_us < (is_over ? kAgain_us : pause_us);) {
+      watch.tick();
+      const int number = signals.next(100);
+      if (number == SIGTSTP) raise(SIGSTOP);
+      if (number == SIGINT || number == SIGTERM || number == SIGHUP) out.asked = number;
+      if (out.asked != 0) return out;
+    }
   }
 }
 

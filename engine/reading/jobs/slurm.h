@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/error.h"
+#include "launch/spawn.h"
 
 namespace isobar {
 
@@ -58,10 +59,20 @@ class Slurm {
   std::filesystem::path sbatch_, squeue_, scancel_, scontrol_;
 };
 
-/// Asks every `pause_s` seconds until the job is over, and tells `seen` of every answer (and of an error in
-/// between, as text); it says false to stop waiting. The last state; a job that Slurm has forgotten has "".
-JobState wait_for_end(const Slurm& slurm, std::int64_t job,
-                      const std::function<bool(const JobState& state, const std::string& trouble)>& seen,
-                      double pause_s = 5);
+/// How a job is waited for.
+struct JobWatch {
+  /// Gets every answer, and what went wrong where there is none; returns how long to pause before the next.
+  std::function<std::int64_t(const JobState& state, const std::string& trouble)> seen;
+  std::function<void()> tick;  ///< ten times a second meanwhile
+};
+
+struct JobEnd {
+  JobState last;  ///< of a job that Slurm has forgotten it is ""
+  int asked = 0;  ///< the signal that ended the waiting; 0 = the job is over
+};
+
+/// Until the job is over, or one of `signals` asks to stop. Error (exit code 1) when Slurm does not answer
+/// for long.
+JobEnd wait_for_end(const Slurm& slurm, std::int64_t job, const HeldSignals& signals, const JobWatch& watch);
 
 }  // namespace isobar

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "analyse/replay.h"
-#include "cli/follow_run.h"
+#include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/json_line.h"
 #include "support/catch.h"

@@ -115,11 +115,13 @@ TEST_CASE("the runs of one command are one line, until they are asked for") {
 TEST_CASE("a line of a summary that is too long goes on below what it says") {
   const std::string line =
       "  throughput   150.0 samples/s without the first 20 steps, MFU 47.8 % of 235 GFLOP/s";
-  CHECK(hung(line, 200) == std::vector<std::string>{line});
-  CHECK(hung(line, std::string::npos) == std::vector<std::string>{line});
-  CHECK(hung(line, 60) ==
-        std::vector<std::string>{"  throughput   150.0 samples/s without the first 20 steps,",
-                                 "               MFU 47.8 % of 235 GFLOP/s"});
-  CHECK(hung(line, 10) == std::vector<std::string>{line});
-  CHECK(hung("short", 3) == std::vector<std::string>{"short"});
+  const auto labelled = [&](std::size_t columns) {
+    Report out;
+    out.labelled(line, columns);
+    return out.texts();
+  };
+  CHECK(labelled(200) == std::vector<std::string>{line});
+  CHECK(labelled(60) == std::vector<std::string>{"  throughput   150.0 samples/s without the first 20 steps,",
+                                                 "               MFU 47.8 % of 235 GFLOP/s"});
+  CHECK(labelled(10) == std::vector<std::string>{line});
 }

@@ -2,7 +2,7 @@
 #include <sstream>
 
 #include "core/files.h"
-#include "jobs/cluster_profile.h"
+#include "jobs/job_settings.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"

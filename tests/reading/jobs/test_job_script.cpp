@@ -1,7 +1,7 @@
 // The script of a job, as text.
 
 #include "core/files.h"
-#include "jobs/cluster_profile.h"
+#include "jobs/job_settings.h"
 #include "jobs/job_script.h"
 #include "support/catch.h"
 #include "support/errors.h"
