@@ -6,9 +6,10 @@
 #include <iterator>
 
 #include "config/assign.h"
-#include "config/toml_text.h"
+#include "config/toml_keys.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
 
@@ -18,126 +19,78 @@ namespace fs = std::filesystem;
 
 namespace {
 
-[[noreturn]] void wrong_type(const TomlEntry& entry, const std::string& wanted) {
-  throw Error(entry.key + " wants " + wanted + ", got " + describe(entry.value), entry.origin,
-              "the sheet of another lesson shows how it is written");
-}
+using Entry = const TomlEntry&;
 
-std::string text_of(const TomlEntry& entry) {
-  if (const auto* const text = std::get_if<std::string>(&entry.value)) return *text;
-  wrong_type(entry, "a string");
-}
-
-std::vector<std::string> list_of(const TomlEntry& entry) {
-  if (const auto* const list = std::get_if<std::vector<std::string>>(&entry.value)) return *list;
-  wrong_type(entry, "a list of strings");
-}
-
-int integer_of(const TomlEntry& entry) {
-  const auto* const value = std::get_if<std::int64_t>(&entry.value);
-  if (value == nullptr || *value < 0 || *value > 1000) wrong_type(entry, "an integer from 0 to 1000");
-  return static_cast<int>(*value);
-}
-
-bool flag_of(const TomlEntry& entry) {
-  if (const auto* const value = std::get_if<bool>(&entry.value)) return *value;
-  wrong_type(entry, "true or false");
-}
-
-std::vector<std::int64_t> integers_of(const TomlEntry& entry) {
+std::vector<std::int64_t> integers_in(Entry entry) {
   if (const auto* const list = std::get_if<std::vector<std::int64_t>>(&entry.value)) return *list;
-  wrong_type(entry, "a list of integers");
+  refuse_value(entry, "a list of integers");
 }
 
 /// Numbers are written as strings, so that 9.30 keeps its digits.
-std::vector<double> numbers_of(const TomlEntry& entry) {
+std::vector<double> numbers_in(Entry entry) {
   std::vector<double> out;
-  for (const std::string& word : list_of(entry)) {
+  for (const std::string& word : texts_in(entry)) {
     double value = 0;
     const auto end = std::from_chars(word.data(), word.data() + word.size(), value);
     if (end.ec != std::errc() || end.ptr != word.data() + word.size() || !std::isfinite(value) || value <= 0)
-      wrong_type(entry, "a list of numbers above 0, in quotes");
+      refuse_value(entry, "a list of numbers above 0, in quotes");
     out.push_back(value);
   }
   return out;
 }
 
 /// Keys of the configuration, so that a mistyped one does not go unnoticed.
-std::vector<std::string> keys_in(const TomlEntry& entry) {
+std::vector<std::string> keys_in(Entry entry) {
   Config config;
   const std::vector<Key> keys = keys_of(config);
-  std::vector<std::string> names = list_of(entry);
+  std::vector<std::string> names = texts_in(entry);
   for (const std::string& name : names) find_key(keys, {name, {}, entry.origin});
   return names;
 }
 
 template <Choice Enum>
-std::vector<Enum> choices_in(const TomlEntry& entry) {
+std::vector<Enum> choices_in(Entry entry) {
   std::vector<Enum> out;
-  for (const std::string& name : list_of(entry)) {
+  for (const std::string& name : texts_in(entry)) {
     const std::optional<Enum> value = choice_named<Enum>(name);
     const Choices all = choices_of(Enum{});
-    if (!value) wrong_type(entry, "some of: " + joined(all));
+    if (!value) refuse_value(entry, "some of: " + joined(all));
     out.push_back(*value);
   }
   return out;
 }
 
-std::string needs_of(const TomlEntry& entry) {
-  std::string needs = text_of(entry);
-  if (!needs.empty() && needs != "cuda") wrong_type(entry, "\"cuda\", or to be left out");
+std::string needs_in(Entry entry) {
+  std::string needs = text_in(entry, true);
+  if (!needs.empty() && needs != "cuda") refuse_value(entry, "\"cuda\", or to be left out");
   return needs;
 }
 
-struct SheetKey {
-  const char* name;
-  void (*take)(const TomlEntry& entry, LessonInfo& info);
-};
-
-using Entry = const TomlEntry&;
-constexpr std::array kSheetKeys = {
-    SheetKey{"title", [](Entry entry, LessonInfo& info) { info.title = text_of(entry); }},
-    SheetKey{"previous", [](Entry entry, LessonInfo& info) { info.previous = text_of(entry); }},
-    SheetKey{"goals", [](Entry entry, LessonInfo& info) { info.goals = list_of(entry); }},
-    SheetKey{"introduces", [](Entry entry, LessonInfo& info) { info.introduces = keys_in(entry); }},
-    SheetKey{"drops", [](Entry entry, LessonInfo& info) { info.drops = keys_in(entry); }},
-    SheetKey{"loaders", [](Entry entry, LessonInfo& info) { info.loaders = choices_in<LoaderKind>(entry); }},
-    SheetKey{"precisions",
-             [](Entry entry, LessonInfo& info) { info.precisions = choices_in<AmpMode>(entry); }},
-    SheetKey{"faults", [](Entry entry, LessonInfo& info) { info.faults = choices_in<Fault>(entry); }},
-    SheetKey{"drops_faults",
-             [](Entry entry, LessonInfo& info) { info.drops_faults = choices_in<Fault>(entry); }},
-    SheetKey{"needs", [](Entry entry, LessonInfo& info) { info.needs = needs_of(entry); }},
-    SheetKey{"stands_alone", [](Entry entry, LessonInfo& info) { info.stands_alone = flag_of(entry); }},
-    SheetKey{"diff_budget", [](Entry entry, LessonInfo& info) { info.diff_budget = integer_of(entry); }},
-    SheetKey{"published.device",
-             [](Entry entry, LessonInfo& info) { info.published.device = text_of(entry); }},
-    SheetKey{"published.years",
-             [](Entry entry, LessonInfo& info) { info.published.years = integers_of(entry); }},
-    SheetKey{"published.samples_per_s",
-             [](Entry entry, LessonInfo& info) { info.published.samples_per_s = numbers_of(entry); }},
-    SheetKey{"published.stacks",
-             [](Entry entry, LessonInfo& info) { info.published.stacks = list_of(entry); }},
-    SheetKey{"presets.cpu", [](Entry entry, LessonInfo& info) { info.presets["cpu"] = text_of(entry); }},
-    SheetKey{"presets.cuda", [](Entry entry, LessonInfo& info) { info.presets["cuda"] = text_of(entry); }},
-};
-
-void take(const TomlEntry& entry, LessonInfo& info) {
-  if (entry.key.rfind("overrides.", 0) == 0) return;
-  std::vector<std::string> known;
-  for (const SheetKey& key : kSheetKeys) {
-    if (entry.key == key.name) return key.take(entry, info);
-    known.emplace_back(key.name);
-  }
-  const std::string nearest = nearest_name(entry.key, known);
-  throw Error("a lesson has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "Known: " + joined(known) +
-                  ", and keys of the configuration below [overrides]");
-}
-
-template <class Name, class Names>
-bool holds(const Names& names, const Name& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
+const TomlKeys<LessonInfo>& sheet_keys() {
+  static const TomlKeys<LessonInfo> kKeys(
+      "a lesson",
+      {{"title", &LessonInfo::title},
+       {"previous", [](Entry entry, LessonInfo& info) { info.previous = text_in(entry, true); }},
+       {"goals", &LessonInfo::goals},
+       {"introduces", [](Entry entry, LessonInfo& info) { info.introduces = keys_in(entry); }},
+       {"drops", [](Entry entry, LessonInfo& info) { info.drops = keys_in(entry); }},
+       {"loaders", [](Entry entry, LessonInfo& info) { info.loaders = choices_in<LoaderKind>(entry); }},
+       {"precisions", [](Entry entry, LessonInfo& info) { info.precisions = choices_in<AmpMode>(entry); }},
+       {"faults", [](Entry entry, LessonInfo& info) { info.faults = choices_in<Fault>(entry); }},
+       {"drops_faults", [](Entry entry, LessonInfo& info) { info.drops_faults = choices_in<Fault>(entry); }},
+       {"needs", [](Entry entry, LessonInfo& info) { info.needs = needs_in(entry); }},
+       {"stands_alone", &LessonInfo::stands_alone},
+       {"diff_budget", &LessonInfo::diff_budget, 0, 1000},
+       {"published.device", [](Entry entry, LessonInfo& info) { info.published.device = text_in(entry); }},
+       {"published.years", [](Entry entry, LessonInfo& info) { info.published.years = integers_in(entry); }},
+       {"published.samples_per_s",
+        [](Entry entry, LessonInfo& info) { info.published.samples_per_s = numbers_in(entry); }},
+       {"published.stacks", [](Entry entry, LessonInfo& info) { info.published.stacks = texts_in(entry); }},
+       {"presets.cpu", [](Entry entry, LessonInfo& info) { info.presets["cpu"] = text_in(entry); }},
+       {"presets.cuda", [](Entry entry, LessonInfo& info) { info.presets["cuda"] = text_in(entry); }},
+       // Keys of the configuration, which load_config takes.
+       {"overrides.", [](Entry, LessonInfo&) {}}});
+  return kKeys;
 }
 
 const std::string& name_of(const std::string& name) { return name; }
@@ -232,7 +185,7 @@ LessonInfo parse_lesson(const std::string& text, const std::string& name, const 
   LessonInfo info;
   info.name = name;
   info.file = file;
-  for (const TomlEntry& entry : parse_toml(text, file.string())) take(entry, info);
+  sheet_keys().take(parse_toml(text, file.string()), info);
   info.honours = info.introduces;
   const std::size_t years = info.published.years.size();
   if (info.published.samples_per_s.size() != years || info.published.stacks.size() != years) {

@@ -6,6 +6,7 @@
 #include "analyse/run_prediction.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "course/page_section.h"
 
@@ -61,8 +62,8 @@ std::string missing_command(const std::vector<FoundRuns>& found, const std::stri
   const auto lacks = [&](const FoundRuns& one) {
     return one.missing > 0 && one.cannot.empty() && (name.empty() || one.wanted.name == name);
   };
-  const auto missing = std::find_if(found.begin(), found.end(), lacks);
-  return missing == found.end() ? "" : missing->command;
+  const FoundRuns* const missing = find_where(found, lacks);
+  return missing == nullptr ? "" : missing->command;
 }
 
 /// `formula`: what a formula predicts of one of its runs; null where nobody wants it.
@@ -86,6 +87,36 @@ Revealed graded_now(const Question& question, const Answer& answer, const fs::pa
   out.runs = folders_of(input);
   if (formula != nullptr) *formula = formula_step(input);
   return out;
+}
+
+bool is_stored(const CourseProgress& progress, const std::string& lesson, Beat beat) {
+  return progress.has_beat(lesson, beat_name(beat));
+}
+
+/// The questions of a beat that are at least in this state.
+BeatState counted_beat(Beat beat, const char* asked_in, QuestionState least,
+                       const std::vector<Question>& questions, const CourseProgress& progress) {
+  BeatState out{.beat = beat};
+  for (const Question& question : questions) {
+    if (question.beat != asked_in) continue;
+    ++out.of;
+    out.so_far += state_of(question, progress) >= least ? 1U : 0U;
+  }
+  out.done = out.so_far == out.of;
+  return out;
+}
+
+/// Whether the newest reveal of each question that serves it was right.
+bool is_reached(int goal, const std::vector<Question>& questions, const CourseProgress& progress) {
+  bool is_served = false;
+  for (const Question& question : questions) {
+    if (question.goal != goal) continue;
+    is_served = true;
+    const auto newest = std::find_if(progress.reveals.rbegin(), progress.reveals.rend(),
+                                     [&](const StoredReveal& one) { return one.id == question.id; });
+    if (newest == progress.reveals.rend() || newest->outcome != outcome_name(Outcome::right)) return false;
+  }
+  return is_served;
 }
 
 }  // namespace
@@ -136,40 +167,6 @@ std::string reveal_page(const fs::path& home, const Question& question) {
 
 const char* beat_name(Beat beat) { return kBeatNames[static_cast<std::size_t>(beat)]; }
 
-namespace {
-
-bool is_stored(const CourseProgress& progress, const std::string& lesson, Beat beat) {
-  return progress.has_beat(lesson, beat_name(beat));
-}
-
-/// The questions of a beat that are at least in this state.
-BeatState counted_beat(Beat beat, const char* asked_in, QuestionState least,
-                       const std::vector<Question>& questions, const CourseProgress& progress) {
-  BeatState out{.beat = beat};
-  for (const Question& question : questions) {
-    if (question.beat != asked_in) continue;
-    ++out.of;
-    out.so_far += state_of(question, progress) >= least ? 1U : 0U;
-  }
-  out.done = out.so_far == out.of;
-  return out;
-}
-
-/// Whether the newest reveal of each question that serves it was right.
-bool is_reached(int goal, const std::vector<Question>& questions, const CourseProgress& progress) {
-  bool is_served = false;
-  for (const Question& question : questions) {
-    if (question.goal != goal) continue;
-    is_served = true;
-    const auto newest = std::find_if(progress.reveals.rbegin(), progress.reveals.rend(),
-                                     [&](const StoredReveal& one) { return one.id == question.id; });
-    if (newest == progress.reveals.rend() || newest->outcome != outcome_name(Outcome::right)) return false;
-  }
-  return is_served;
-}
-
-}  // namespace
-
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
                                std::size_t goals, bool builds, const CourseProgress& progress) {
   LessonProgress out;
@@ -190,9 +187,7 @@ LessonProgress lesson_progress(const std::string& lesson, const std::vector<Ques
   out.beats[2].done = is_stored(progress, lesson, Beat::run) || (revealed.of > 0 && revealed.done);
   for (std::size_t goal = 1; goal <= goals; ++goal)
     out.goals.push_back(is_reached(static_cast<int>(goal), questions, progress));
-  const auto next =
-      std::find_if(out.beats.begin(), out.beats.end(), [](const BeatState& one) { return !one.done; });
-  if (next != out.beats.end()) out.next = next->beat;
+  if (const BeatState* const next = find_by(out.beats, &BeatState::done, false)) out.next = next->beat;
   return out;
 }
 

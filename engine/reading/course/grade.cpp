@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/find.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/units.h"
@@ -63,7 +64,7 @@ bool is_right(const Question& question, const Answer& answer, const Truth& truth
     }
     return false;
   }
-  return std::find(truth.accepted.begin(), truth.accepted.end(), answer.text) != truth.accepted.end();
+  return holds(truth.accepted, answer.text);
 }
 
 /// Those that are right each by itself.
@@ -103,10 +104,10 @@ std::string truth_words(const Question& question, const Truth& truth) {
 
 /// A choice whose answer the question does not offer cannot be graded; "" = it does.
 std::string why_not_offered(const Question& question, const Truth& truth) {
-  const bool is_offered = truth.accepted.empty() || std::any_of(truth.accepted.begin(), truth.accepted.end(),
-                                                                [&](const std::string& key) {
-                                                                  return question.choice(key) != nullptr;
-                                                                });
+  const bool is_offered =
+      truth.accepted.empty() || std::ranges::any_of(truth.accepted, [&](const std::string& key) {
+        return question.choice(key) != nullptr;
+      });
   if (question.kind != AnswerKind::choice || is_offered) return "";
   return "what was measured (`" + joined(truth.accepted, "`, `") + "`) is not among the choices";
 }
@@ -155,10 +156,8 @@ const Misconception* misconception(const Question& question, const Answer& answe
   }
   const std::vector<Interval> right = right_intervals(truth);
   if ((!is_number && question.kind != AnswerKind::find) || right.empty()) return nullptr;
-  const bool is_below =
-      std::all_of(right.begin(), right.end(), [&](const Interval& one) { return value < one.low; });
-  const bool is_above =
-      std::all_of(right.begin(), right.end(), [&](const Interval& one) { return value > one.high; });
+  const bool is_below = std::ranges::all_of(right, [&](const Interval& one) { return value < one.low; });
+  const bool is_above = std::ranges::all_of(right, [&](const Interval& one) { return value > one.high; });
   for (const Misconception& one : question.wrong) {
     if ((is_below && one.answer == "below") || (is_above && one.answer == "above")) return &one;
   }

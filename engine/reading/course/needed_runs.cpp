@@ -11,11 +11,11 @@
 #include "analyse/spread.h"
 #include "core/error.h"
 #include "core/fault.h"
+#include "core/find.h"
 #include "core/number_text.h"
 #include "core/nvidia.h"
 #include "core/processors.h"
 #include "core/text.h"
-#include "course/slow_laptop.h"
 #include "formula/link_fit.h"
 #include "formula/stage_prediction.h"
 #include "record/run_folder.h"
@@ -33,10 +33,41 @@ constexpr double kStartAlone_s = 0.3;  ///< of a program without libtorch and da
 constexpr double kStepAlone_us = 200;  ///< its step, with the line that it writes; ranks share two processors
 constexpr double kEmulated = 1.2;      ///< a step in emulated 16 bits, to one in fp32 (tests/bench/results)
 
+constexpr int kSlowLaptopProcessors = 2;
+constexpr double kSlowLaptopStart_s = 4;  ///< program, libtorch, data and the first validation
+
+/// A machine that a course must not be too slow for: two cores without wide vectors, about half as fast as
+/// those of an AMD EPYC of 2021 in everything.
+MachineRates slow_laptop_rates() {
+  MachineRates out;
+  out.machine = "a slow laptop, 2 processors";
+  out.measured = "2026-11-25T00:00:00Z";
+  out.read_bytes_per_s = 2e9;
+  out.link = {.latency_us = 130, .bytes_per_us = 2000};
+  for (const int threads : {1, 2}) {
+    const double cores = threads;
+    ThreadRates rates;
+    rates.threads = threads;
+    rates.fp32 = {.peak_flops_per_s = cores * 45e9,
+                  .patch_flops_per_s = cores * 20e9,
+                  .gemm = {{27'648, cores * 22e9}, {442'368, cores * 40e9}},
+                  .attention_forward = {{72, cores * 14e9}, {990, cores * 30e9}},
+                  .attention_backward = {{72, cores * 15e9}, {990, cores * 30e9}},
+                  .element = {{27'648, cores * 4e9}},
+                  .element_fused = {{27'648, cores * 3e9}}};
+    rates.memory_bytes_per_s = cores * 5e9;
+    rates.adam = rates.fused_adam = {{708'960, cores * 7e9}};
+    rates.ends_us_per_value = 12e-3 / cores;
+    rates.fused_ends_us_per_value = 2e-3 / cores;
+    out.threads.push_back(rates);
+  }
+  return out;
+}
+
 bool is_cpu_preset(const std::string& preset) { return preset.rfind("cpu", 0) == 0; }
 
 bool sets_key(const std::vector<std::string>& sets, const std::string& key) {
-  return std::any_of(sets.begin(), sets.end(), [&](const std::string& set) {
+  return std::ranges::any_of(sets, [&](const std::string& set) {
     return set.rfind(key, 0) == 0 && set.find_first_not_of(' ', key.size()) == set.find('=');
   });
 }
@@ -240,10 +271,9 @@ std::vector<FoundRuns> find_runs(const Question& question, const fs::path& home,
 void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& found) {
   for (const FoundRuns& one : found) {
     if (one.missing == 0) continue;
-    const auto same = std::find_if(missing.begin(), missing.end(), [&](const FoundRuns& other) {
-      return !one.command.empty() && other.command == one.command;
-    });
-    if (same == missing.end()) {
+    FoundRuns* const same =
+        one.command.empty() ? nullptr : find_by(missing, &FoundRuns::command, one.command);
+    if (same == nullptr) {
       missing.push_back(one);
     } else if (one.missing > same->missing) {
       *same = one;

@@ -15,6 +15,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "core/waiting.h"
@@ -31,20 +32,12 @@ constexpr std::size_t kMostLineBytes = std::size_t{1} << 20;
 constexpr std::size_t kMostProblems = 20;
 constexpr const char* kElsewhere = "ISOBAR_PROGRESS=FILE keeps it in another file";
 
-const Json* member(const Json& line, std::string_view key) {
-  const auto found = std::find(line.keys().begin(), line.keys().end(), key);
-  return found == line.keys().end() ? nullptr
-                                    : &line.values()[static_cast<std::size_t>(found - line.keys().begin())];
-}
-
 std::string text_in_line(const Json& line, std::string_view key) {
-  const Json* const value = member(line, key);
-  return value == nullptr ? "" : value->as_text();
+  return line.contains(key) ? line.at(key).as_text() : "";
 }
 
 std::optional<double> number_in_line(const Json& line, std::string_view key) {
-  const Json* const value = member(line, key);
-  return value == nullptr ? std::nullopt : std::optional(value->as_number());
+  return line.contains(key) ? std::optional(line.at(key).as_number()) : std::nullopt;
 }
 
 std::optional<std::size_t> newest_answer(const CourseProgress& progress, const std::string& id) {
@@ -58,9 +51,8 @@ std::optional<std::size_t> newest_answer(const CourseProgress& progress, const s
 
 std::vector<std::string> texts_in_line(const Json& line, std::string_view key) {
   std::vector<std::string> out;
-  if (const Json* const list = member(line, key)) {
-    for (const Json& one : list->values()) out.push_back(one.as_text());
-  }
+  if (!line.contains(key)) return out;
+  for (const Json& one : line.at(key).values()) out.push_back(one.as_text());
   return out;
 }
 
@@ -79,9 +71,8 @@ void take_answer(const Json& line, std::size_t number, CourseProgress& out) {
 /// Index of the answer that a reveal graded; lines of before had no `of` and were of the newest.
 std::optional<std::size_t> answer_revealed(const Json& line, const std::string& id,
                                            const CourseProgress& progress) {
-  const Json* const of = member(line, "of");
-  if (of == nullptr) return newest_answer(progress, id);
-  const std::int64_t wanted = of->as_integer();
+  if (!line.contains("of")) return newest_answer(progress, id);
+  const std::int64_t wanted = line.at("of").as_integer();
   for (std::size_t i = progress.answers.size(); i-- > 0;) {
     const StoredAnswer& answer = progress.answers[i];
     if (answer.id == id && static_cast<std::int64_t>(answer.line) == wanted) return i;
@@ -108,7 +99,7 @@ void take_reveal(const Json& line, std::size_t, CourseProgress& out) {
 void take_beat(const Json& line, std::size_t, CourseProgress& out) {
   std::vector<std::string>& beats = out.beats[line.at("lesson").as_text()];
   const std::string& beat = line.at("beat").as_text();
-  if (std::find(beats.begin(), beats.end(), beat) == beats.end()) beats.push_back(beat);
+  if (!holds(beats, beat)) beats.push_back(beat);
 }
 
 struct LineKind {
@@ -252,7 +243,7 @@ const StoredReveal* CourseProgress::reveal(const std::string& id) const {
 
 bool CourseProgress::has_beat(const std::string& lesson, const std::string& beat) const {
   const auto done = beats.find(lesson);
-  return done != beats.end() && std::count(done->second.begin(), done->second.end(), beat) > 0;
+  return done != beats.end() && holds(done->second, beat);
 }
 
 const StoredReveal* CourseProgress::reveal_of(std::size_t index) const {

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "config/lesson.h"
+#include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
 
@@ -23,16 +25,10 @@ std::vector<std::string> Question::arguments(std::string_view name) const {
   return found == with.end() ? std::vector<std::string>{} : found->second;
 }
 
-const NeededRun* Question::run(std::string_view name) const {
-  const auto found =
-      std::find_if(runs.begin(), runs.end(), [&](const NeededRun& one) { return one.name == name; });
-  return found == runs.end() ? nullptr : &*found;
-}
+const NeededRun* Question::run(std::string_view name) const { return find_by(runs, &NeededRun::name, name); }
 
 const QuestionChoice* Question::choice(std::string_view key) const {
-  const auto found =
-      std::find_if(choices.begin(), choices.end(), [&](const QuestionChoice& one) { return one.key == key; });
-  return found == choices.end() ? nullptr : &*found;
+  return find_by(choices, &QuestionChoice::key, key);
 }
 
 std::vector<Question> read_questions(const fs::path& home, const std::string& lesson) {
@@ -56,9 +52,7 @@ CourseQuestions all_questions(const fs::path& home) {
 std::vector<Question> opening_questions(const std::vector<Question>& all, const std::string& lesson) {
   std::vector<Question> out;
   for (const Question& question : all) {
-    const bool opens =
-        std::find(question.again.begin(), question.again.end(), lesson) != question.again.end();
-    if (opens && out.size() < kMostOpeningQuestions) out.push_back(question);
+    if (holds(question.again, lesson) && out.size() < kMostOpeningQuestions) out.push_back(question);
   }
   return out;
 }

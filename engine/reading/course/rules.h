@@ -62,4 +62,9 @@ bool is_timed(const Question& question);
 std::span<const Rule> all_rules();
 const Rule* rule_named(std::string_view name);
 
+/// What must hold in one question, once all its keys were taken. Error (exit code 2) at its origin: a field
+/// that is missing or does not go with its kind, an unknown rule or argument, a run that is not there or that
+/// the rule does not name.
+void check_question(const Question& question);
+
 }  // namespace isobar

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "config/toml_text.h"
+#include "config/toml_keys.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
@@ -16,51 +16,30 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kOtherTour = "the tour.toml of another lesson shows how it is written";
-
-template <class Value>
-const Value& stop_value(const TomlEntry& entry, const char* wanted) {
-  const auto* const value = std::get_if<Value>(&entry.value);
-  if (value != nullptr) return *value;
-  throw Error(fmt::format("{} wants {}, got {}", printable(entry.key, 80), wanted, describe(entry.value)),
-              entry.origin, kOtherTour);
+const TomlKeys<TourStop>& stop_keys() {
+  static const TomlKeys<TourStop> kKeys(
+      "a stop",
+      {{"name", &TourStop::name},
+       {"asks", &TourStop::asks},
+       {"says", &TourStop::says},
+       {"question", &TourStop::question},
+       {"file",
+        [](const TomlEntry& entry, TourStop& out) { out.file = path_below(entry, "a file of the project"); }},
+       {"anchors", &TourStop::anchors},
+       {"ends", &TourStop::ends},
+       {"at", &TourStop::at, 1, 1'000'000}},
+      [](TourStop& stop, const std::string& origin) {
+        stop.origin = origin;
+        if (stop.name.empty() || stop.asks.empty() || stop.says.empty() || stop.anchors.empty() ||
+            stop.at < 1)
+          throw Error("a stop wants name, asks, says, anchors and at", origin, see_another(origin));
+      });
+  return kKeys;
 }
 
-TourStop stop_of(const TomlTable& table, const std::string& lesson) {
-  TourStop out;
-  out.file = "lessons/" + lesson + "/main.cpp";
-  out.origin = table.origin;
-  for (const TomlEntry& entry : table.entries) {
-    const auto text = [&] { return stop_value<std::string>(entry, "a string"); };
-    const auto texts = [&] { return stop_value<std::vector<std::string>>(entry, "a list of strings"); };
-    if (entry.key == "name")
-      out.name = text();
-    else if (entry.key == "asks")
-      out.asks = text();
-    else if (entry.key == "says")
-      out.says = text();
-    else if (entry.key == "question")
-      out.question = text();
-    else if (entry.key == "file")
-      out.file = text();
-    else if (entry.key == "anchors")
-      out.anchors = texts();
-    else if (entry.key == "ends")
-      out.ends = texts();
-    else if (entry.key == "at")
-      out.at = stop_value<std::int64_t>(entry, "an integer");
-    else
-      throw Error("a stop has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-                  "known: name, asks, says, question, file, anchors, ends, at");
-  }
-  if (out.name.empty() || out.asks.empty() || out.says.empty() || out.anchors.empty() || out.at < 1)
-    throw Error("a stop wants name, asks, says, anchors and at", table.origin, kOtherTour);
-  const fs::path path = out.file;
-  if (path.is_absolute() || std::find(path.begin(), path.end(), "..") != path.end())
-    throw Error("a stop is in a file of the project, not " + printable(out.file, 80), table.origin,
-                kOtherTour);
-  return out;
-}
+struct Tour {
+  std::vector<TourStop> stops;
+};
 
 /// Index of the first line from `from` on that holds `text`; as many as there are lines without one.
 std::size_t next_with(const std::vector<std::string>& lines, const std::string& text, std::size_t from) {
@@ -71,16 +50,14 @@ std::size_t next_with(const std::vector<std::string>& lines, const std::string& 
 }  // namespace
 
 std::vector<TourStop> read_tour(const fs::path& home, const std::string& lesson) {
+  static const TomlKeys<Tour> kKeys("a tour", {{"stop", &Tour::stops, stop_keys()}});
   const fs::path file = home / "lessons" / lesson / "tour.toml";
-  std::vector<TourStop> out;
-  if (!fs::exists(file)) return out;
-  for (const TomlEntry& entry : read_toml(file)) {
-    if (entry.key != "stop")
-      throw Error("a tour has no key \"" + printable(entry.key, 80) + "\"", entry.origin, "it has: [[stop]]");
-    for (const TomlTable& table : stop_value<std::vector<TomlTable>>(entry, "tables"))
-      out.push_back(stop_of(table, lesson));
+  Tour out;
+  if (fs::exists(file)) kKeys.take(read_toml(file), out);
+  for (TourStop& stop : out.stops) {
+    if (stop.file.empty()) stop.file = "lessons/" + lesson + "/main.cpp";
   }
-  return out;
+  return std::move(out.stops);
 }
 
 TourStop find_stop(const fs::path& home, const std::string& lesson, const std::string& name) {

@@ -3,8 +3,9 @@
 #include <algorithm>
 
 #include "config/lesson.h"
-#include "config/toml_text.h"
+#include "config/toml_keys.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -13,42 +14,31 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kSeeOther = "the exercise.toml of another lesson shows how it is written";
-
-template <class Value>
-const Value& value_in(const TomlEntry& entry, const std::string& wanted) {
-  const auto* const value = std::get_if<Value>(&entry.value);
-  if (value != nullptr) return *value;
-  throw Error(printable(entry.key, 80) + " wants " + wanted + ", got " + describe(entry.value), entry.origin,
-              kSeeOther);
+/// A text of several lines is one paragraph.
+TomlKey<Exercise> paragraph(const char* name, std::string Exercise::*to) {
+  return {name, [to](const TomlEntry& entry, Exercise& out) {
+            out.*to = text_in(entry);
+            std::replace((out.*to).begin(), (out.*to).end(), '\n', ' ');
+          }};
 }
 
-std::string text_in(const TomlEntry& entry) {
-  std::string text = value_in<std::string>(entry, "a string");
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-[[noreturn]] void refuse_key(const TomlEntry& entry, const std::vector<std::string>& known) {
-  throw Error("an exercise has no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              did_you_mean(entry.key, known, "known: " + joined(known)));
-}
-
-ExerciseCheck check_of(const TomlTable& table) {
-  ExerciseCheck out;
-  for (const TomlEntry& entry : table.entries) {
-    if (entry.key == "name")
-      out.name = text_in(entry);
-    else if (entry.key == "says")
-      out.says = text_in(entry);
-    else if (entry.key == "hints")
-      out.hints = value_in<std::vector<std::string>>(entry, "a list of strings");
-    else
-      refuse_key(entry, {"name", "says", "hints"});
-  }
-  if (out.name.empty() || out.says.empty() || out.hints.empty())
-    throw Error("a check wants name, says and hints", table.origin, kSeeOther);
-  return out;
+const TomlKeys<Exercise>& exercise_keys() {
+  static const TomlKeys<ExerciseCheck> kCheckKeys(
+      "a check",
+      {{"name", &ExerciseCheck::name}, {"says", &ExerciseCheck::says}, {"hints", &ExerciseCheck::hints}},
+      [](ExerciseCheck& check, const std::string& origin) {
+        if (check.name.empty() || check.says.empty() || check.hints.empty())
+          throw Error("a check wants name, says and hints", origin, see_another(origin));
+      });
+  static const TomlKeys<Exercise> kKeys("an exercise", {{"file", &Exercise::file},
+                                                        {"title", &Exercise::title},
+                                                        {"minutes", &Exercise::minutes, 1, 1000},
+                                                        {"sanitized", &Exercise::is_sanitized},
+                                                        {"run", &Exercise::run},
+                                                        paragraph("text", &Exercise::text),
+                                                        paragraph("after", &Exercise::after),
+                                                        {"check", &Exercise::checks, kCheckKeys}});
+  return kKeys;
 }
 
 fs::path toml_of(const fs::path& home, const std::string& lesson) {
@@ -62,8 +52,7 @@ std::string Exercise::run_command() const {
 }
 
 const ExerciseCheck* Exercise::find(const std::string& name) const {
-  const auto found = std::find_if(checks.begin(), checks.end(), [&](auto& one) { return one.name == name; });
-  return found == checks.end() ? nullptr : &*found;
+  return find_by(checks, &ExerciseCheck::name, name);
 }
 
 bool has_exercise(const fs::path& home, const std::string& lesson) {
@@ -81,32 +70,12 @@ Exercise read_exercise(const fs::path& home, const std::string& lesson) {
   out.lesson = lesson;
   const fs::path file = toml_of(home, lesson);
   out.folder = file.parent_path();
-  for (const TomlEntry& entry : read_toml(file)) {
-    if (entry.key == "file")
-      out.file = text_in(entry);
-    else if (entry.key == "title")
-      out.title = text_in(entry);
-    else if (entry.key == "run")
-      out.run = text_in(entry);
-    else if (entry.key == "text")
-      out.text = text_in(entry);
-    else if (entry.key == "after")
-      out.after = text_in(entry);
-    else if (entry.key == "minutes")
-      out.minutes = value_in<std::int64_t>(entry, "an integer");
-    else if (entry.key == "sanitized")
-      out.is_sanitized = value_in<bool>(entry, "true or false");
-    else if (entry.key == "check") {
-      for (const TomlTable& table : value_in<std::vector<TomlTable>>(entry, "tables"))
-        out.checks.push_back(check_of(table));
-    } else {
-      refuse_key(entry, {"file", "title", "minutes", "sanitized", "run", "text", "after", "check"});
-    }
-  }
+  exercise_keys().take(read_toml(file), out);
   if (out.file.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") != std::string::npos ||
       out.file.empty() || out.title.empty() || out.text.empty() || out.after.empty() || out.checks.empty() ||
       out.minutes < 1)
-    throw Error("an exercise wants file, title, minutes, text, after and checks", file.string(), kSeeOther);
+    throw Error("an exercise wants file, title, minutes, text, after and checks", file.string(),
+                see_another(file.string()));
   return out;
 }
 

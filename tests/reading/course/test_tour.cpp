@@ -86,7 +86,7 @@ TEST_CASE("A tour that is wrong is named with its place") {
   CHECK_THAT(refusal("[[stopp]]\nname = \"x\"\n"), says("no key \"stopp\""));
   CHECK_THAT(refusal(good + "where = \"x\"\n"), says("no key \"where\"") && says("tour.toml:7"));
   CHECK_THAT(refusal("[[stop]]\nname = \"x\"\n"), says("wants name, asks, says, anchors and at"));
-  CHECK_THAT(refusal(good + "file = \"../x\"\n"), says("in a file of the project"));
+  CHECK_THAT(refusal(good + "file = \"../x\"\n"), says("file wants a file of the project"));
   CHECK_THAT(refusal(good + "ends = 3\n"), says("ends wants a list of strings"));
   const Walk walk(good);
   CHECK_THAT(error_of([&] { find_stop(walk.home.path(), "01_baseline", "onn"); }), says("did you mean one?"));
