@@ -19,9 +19,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "course/course.h"
-#include "exercise/hints.h"
 #include "exercise/my_file.h"
-#include "exercise/skeleton.h"
 #include "exercise/verdict.h"
 
 namespace isobar {

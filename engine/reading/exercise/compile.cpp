@@ -122,8 +122,7 @@ Said run_compiler(const std::vector<std::string>& words, const CompileSetting& s
   throw Error("your part cannot be compiled on this machine: " + printable(problem, 300),
               setting.library.parent_path().parent_path().string(),
               "the compiler needs room there, and TMPDIR=FOLDER takes another folder; ./isobar doctor "
-              "reports what is "
-              "missing",
+              "reports what is missing",
               Exit::failed);
 }
 
@@ -216,16 +215,14 @@ std::string machine_problem(const std::string& said) {
 
 CompileProblem first_error(const std::string& said, const std::string& name) {
   CompileProblem out;
-  std::istringstream text(said);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  const std::vector<std::string> lines = split(said, '\n');
   const auto is_error = [](const std::string& line) {
     return line.find(" error: ") != std::string::npos;  // and "fatal error: "
   };
   const auto error = std::find_if(lines.begin(), lines.end(), is_error);
   if (error == lines.end()) {
     out.what =
-        "it does not compile: " + printable(lines.empty() ? "the compiler says nothing" : lines.front(), 300);
+        "it does not compile: " + printable(said.empty() ? "the compiler says nothing" : lines.front(), 300);
     return out;
   }
   out.what = "it does not compile: " + printable(error->substr(error->find(" error: ") + 8), 300);
@@ -256,12 +253,11 @@ std::optional<CompileProblem> forbidden_include(const std::string& text, const E
     const std::string& header = found.front()[2];
     const bool is_ours = found.front()[1] == "\"";
     if (is_ours ? header == own : !matches_of(header, "^([a-z_0-9]+|(ATen|c10|torch)/.*)$").empty()) continue;
-    return CompileProblem{
-        fmt::format("it includes {}, which is no part of the exercise: \"{}\" and headers of the "
-                    "language have all that it takes",
-                    printable(header, 100), own),
-        fmt::format("{}:{}", name, number),
-        {printable(line, 200)}};
+    return CompileProblem{fmt::format("it includes {}, which is no part of the exercise: \"{}\" and headers "
+                                      "of the language have all that it takes",
+                                      printable(header, 100), own),
+                          fmt::format("{}:{}", name, number),
+                          {printable(line, 200)}};
   }
   return std::nullopt;
 }

@@ -2,14 +2,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <span>
+#include <sstream>
 
 #include "core/crc32c.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "exercise/skeleton.h"
 
 namespace isobar {
 
@@ -20,16 +22,6 @@ namespace {
 constexpr std::uint64_t kMostSource_bytes = 1 << 20;
 
 std::string text_of(const fs::path& file) { return read_text_file(file, kMostSource_bytes); }
-
-/// What is given and promised, in eight letters.
-std::string edition_of(const Exercise& exercise, const std::string& skeleton) {
-  return digest_of_text(text_of(exercise.folder / "exercise.h") + skeleton);
-}
-
-std::string first_line_of(const Exercise& exercise, const std::string& skeleton) {
-  return fmt::format("// Yours: ./isobar check {} looks at it. (edition {})\n", exercise.lesson,
-                     edition_of(exercise, skeleton));
-}
 
 /// "(edition 1a2b3c4d)", or "" where the learner took the line out.
 std::string edition_in(const std::string& text) {
@@ -53,6 +45,41 @@ bool is_taken(const fs::path& path) {
   return taken;
 }
 
+enum class Cut { skeleton, solution };
+
+std::string cut(const std::string& text, const std::string& origin, Cut what) {
+  std::istringstream lines(text);
+  std::string out;
+  bool inside = false;
+  int number = 0;
+  const auto refuse = [&](const char* why) {
+    throw Error(why, fmt::format("{}:{}", origin, number), "// BEGIN what to do ... // END", Exit::failed);
+  };
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::size_t at = line.find_first_not_of(' ');
+    const std::string indent = at == std::string::npos ? "" : line.substr(0, at);
+    const std::string rest = at == std::string::npos ? "" : line.substr(at);
+    if (rest.starts_with("// BEGIN ")) {
+      if (inside) refuse("BEGIN within a part that is cut");
+      if (rest.back() != '.' && rest.back() != '?')
+        refuse("what is to be done stands on one line, with its end");
+      inside = true;
+      if (what == Cut::skeleton) out += indent + "// YOU: " + rest.substr(9) + "\n";
+    } else if (rest == "// END") {
+      if (!inside) refuse("END without BEGIN");
+      inside = false;
+    } else if (rest.starts_with("//> ")) {
+      if (!inside) refuse("a line of the skeleton outside of a part that is cut");
+      if (what == Cut::skeleton) out += indent + rest.substr(4) + "\n";
+    } else if (!inside || what == Cut::solution) {
+      out += line + "\n";
+    }
+  }
+  if (inside) refuse("BEGIN without END");
+  return out;
+}
+
 }  // namespace
 
 fs::path my_folder(const fs::path& home) {
@@ -67,7 +94,9 @@ std::string digest_of_text(const std::string& text) {
 std::string read_skeleton(const Exercise& exercise) {
   const std::string skeleton =
       cut_skeleton(text_of(exercise.solution_file()), exercise.solution_file().string());
-  return first_line_of(exercise, skeleton) + skeleton;
+  // The edition is of what is given and promised.
+  return fmt::format("// Yours: ./isobar check {} looks at it. (edition {})\n{}", exercise.lesson,
+                     digest_of_text(text_of(exercise.folder / "exercise.h") + skeleton), skeleton);
 }
 
 MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
@@ -105,6 +134,57 @@ bool place_my_file(const Exercise& exercise, const fs::path& my) {
   write_file_whole(given_file(exercise, my), std::string_view(skeleton));
   write_file_whole(path, std::string_view(skeleton));
   return true;
+}
+
+std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck& check) {
+  std::vector<std::string> out = check.hints;
+  out.push_back("the solution is " + as_typed(exercise.solution_file()).string() + "; ./isobar check " +
+                exercise.lesson + " --solution shows it beside yours");
+  return out;
+}
+
+namespace {
+
+fs::path hints_file(const Exercise& exercise, const fs::path& my) {
+  return my / ".given" / (exercise.lesson + ".hints");
+}
+
+/// At least 1, at most all of the check; 0 where the exercise has no such check.
+int count_of(const Exercise& exercise, const fs::path& my, const std::string& check, int more) {
+  const ExerciseCheck* const found = exercise.find(check);
+  if (found == nullptr) return 0;
+  std::string name;
+  int shown = 1;
+  std::ifstream(hints_file(exercise, my)) >> name >> shown;
+  return std::clamp(name == check ? shown + more : 1, 1, static_cast<int>(found->hints.size()) + 1);
+}
+
+}  // namespace
+
+int kept_hints(const Exercise& exercise, const fs::path& my, const std::string& check) {
+  return count_of(exercise, my, check, 0);
+}
+
+int shown_hints(const Exercise& exercise, const fs::path& my, const std::string& check, bool one_more) {
+  const int shown = count_of(exercise, my, check, one_more ? 1 : 0);
+  if (shown == 0) return 0;
+  const fs::path file = hints_file(exercise, my);
+  try {
+    std::error_code ignored;
+    fs::create_directories(file.parent_path(), ignored);
+    write_file_whole(file, check + " " + std::to_string(shown) + "\n");
+  } catch (const Error&) {
+    // Asked again, the same hint comes.
+  }
+  return shown;
+}
+
+std::string cut_skeleton(const std::string& solution, const std::string& origin) {
+  return cut(solution, origin, Cut::skeleton);
+}
+
+std::string plain_solution(const std::string& solution, const std::string& origin) {
+  return cut(solution, origin, Cut::solution);
 }
 
 }  // namespace isobar

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analyse/line_diff.h"
 #include "exercise/exercise.h"
@@ -36,5 +37,24 @@ MyFile find_my_file(const Exercise& exercise, const std::filesystem::path& my, c
 /// Puts the skeleton there unless a file or a link of this name is there; true when it did. Error (exit code
 /// 1) where that cannot be: what, where, hint.
 bool place_my_file(const Exercise& exercise, const std::filesystem::path& my);
+
+/// Those of the check, and last the one that names the solution.
+std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck& check);
+
+/// How many are shown now, at least 1: `one_more` than last time. A folder that cannot be written to keeps
+/// none.
+int shown_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check,
+                bool one_more);
+
+/// The same, and nothing is kept.
+int kept_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check);
+
+/// What stands between "// BEGIN what to do" and "// END" goes, and "// YOU: what to do" takes its place;
+/// lines "//> code" in it stay as code, for what has to compile. `origin` is named in errors (exit code 1):
+/// marks that do not pair.
+std::string cut_skeleton(const std::string& solution, const std::string& origin);
+
+/// The solution as a learner reads it: without marks.
+std::string plain_solution(const std::string& solution, const std::string& origin);
 
 }  // namespace isobar

@@ -9,6 +9,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "launch/said.h"
@@ -24,10 +25,7 @@ constexpr std::int64_t kMostVerdict_bytes = 1 << 20;
 
 /// The first check of the exercise that is not among these; null where all are.
 const ExerciseCheck* first_not_in(const std::vector<std::string>& held, const Exercise& exercise) {
-  const auto found = std::find_if(exercise.checks.begin(), exercise.checks.end(), [&](const auto& check) {
-    return std::find(held.begin(), held.end(), check.name) == held.end();
-  });
-  return found == exercise.checks.end() ? nullptr : &*found;
+  return find_where(exercise.checks, [&](const ExerciseCheck& check) { return !holds(held, check.name); });
 }
 
 /// Silence is no success: Error where nothing was reported of a check that this program makes.
