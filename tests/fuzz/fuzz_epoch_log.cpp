@@ -3,7 +3,7 @@
 
 #include "core/error.h"
 #include "fuzz/checks.h"
-#include "imported/epoch_log.h"
+#include "imported/log_files.h"
 
 using namespace isobar;
 

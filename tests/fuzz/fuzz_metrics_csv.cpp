@@ -5,7 +5,7 @@
 
 #include "core/error.h"
 #include "fuzz/checks.h"
-#include "imported/metrics_csv.h"
+#include "imported/log_files.h"
 
 using namespace isobar;
 

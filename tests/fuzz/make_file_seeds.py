@@ -1,7 +1,7 @@
 """Writes the seeds of the readers of whole files that a person thought of, as FOLDER/npy/NAME and so on.
 
 Those named hostile-* must be refused; the tables of tests/base/fields/test_hostile_files.cpp, tests/base/config/test_hostile_toml.cpp
-and tests/reading/imported/test_hostile_logs.cpp say with which words, and miss none. A tab's message is refused without words.
+and tests/reading/imported/test_log_files.cpp say with which words, and miss none. A tab's message is refused without words.
 
 Usage: python3 tests/fuzz/make_file_seeds.py FOLDER
 """

@@ -10,7 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "imported/find_logs.h"
-#include "imported/write_run.h"
+#include "imported/foreign_run.h"
 
 namespace isobar {
 

@@ -6,8 +6,7 @@
 #include "analyse/event_files.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "imported/lightning_run.h"
-#include "imported/tutorial_run.h"
+#include "imported/foreign_run.h"
 #include "record/run_tree.h"
 
 namespace isobar {
@@ -88,8 +87,7 @@ std::vector<FoundLog> find_logs(const fs::path& place, LeftOut* left_out) {
                 "it looks for out.log or event files of the Python tutorial, or metrics.csv of Lightning");
   }
   if (left_out != nullptr) left_out->add(end.left_out);
-  std::sort(out.begin(), out.end(),
-            [](const FoundLog& one, const FoundLog& other) { return one.folder < other.folder; });
+  std::ranges::sort(out, {}, &FoundLog::folder);
   return out;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// A training that another program logged, in the terms of ours: steps count from 0, a score after n steps is
-// at n.
+// A training that another program logged, in the terms of ours (steps count from 0, a score after n steps is
+// at n): from which files it is read, and the run folder of ours that it becomes.
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -59,5 +59,41 @@ struct ImportWish {
   std::string device = {};
   std::string train_loss = {}, valid_loss = {};  ///< columns of Lightning's table, "" = by their names
 };
+
+/// Which columns hold the losses is told by their names (train..., val... or valid..., with "loss"), or by
+/// `wish`. Error (exit code 2) where no column does, with those there are.
+ForeignRun read_lightning_run(const std::filesystem::path& file, const ImportWish& wish);
+
+/// What stands in the folder: the same log gives the same bytes.
+struct RunText {
+  std::string config;   ///< of run.toml, but for its last line
+  std::string sources;  ///< that line: where the log lay, which may change
+  std::string stream;   ///< of rank-0000.jsonl
+};
+
+/// The stream says provenance "recorded" and `source`. One log tells of all GPUs, so it is that of one rank
+/// (world 1) whose samples are those of all; how many GPUs there were stands in run.toml (run.ranks).
+RunText run_text(const ForeignRun& run);
+
+/// "imported-short-4GPU-00-3fa2b1c9": its name there, and the checksum of what is written but for `sources`.
+std::string folder_name(const ForeignRun& run, const RunText& text);
+
+enum class Imported {
+  new_run,
+  known,   ///< the folder is there and says the same, of a log that lies here or elsewhere
+  changed  ///< the folder is there and says something else: it is left as it is
+};
+
+/// Writes `folder` unless it is there; what is there is never written over, but for one thing: the run.toml
+/// that an import before could not write any more is added. Error (exit code 2) for a link.
+Imported write_run(const std::filesystem::path& folder, const RunText& text);
+
+/// A run of the ERA5 tutorial from its out.log, its event files, or both. Values are those of the event files
+/// where there are some, times of an epoch those of the log. `folder` is EXPERIMENTS/CONFIG/4GPU/RUN, as the
+/// tutorial makes it; of another form it only gives its name. An empty `log` or no `events` is none. Error
+/// (exit code 2) for logs without a training, and for a log alone whose batch nobody knows.
+ForeignRun read_tutorial_run(const std::filesystem::path& log,
+                             const std::vector<std::filesystem::path>& events,
+                             const std::filesystem::path& folder, const ImportWish& wish);
 
 }  // namespace isobar

@@ -1,5 +1,3 @@
-#include "imported/lightning_run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,8 +7,10 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
-#include "imported/metrics_csv.h"
+#include "imported/foreign_run.h"
+#include "imported/log_files.h"
 
 namespace isobar {
 
@@ -52,10 +52,8 @@ std::string key_of(const std::string& name) {
   constexpr std::string_view kUnits[] = {"_us", "_bytes", "_slots", "_calls", "_per_s"};
   constexpr std::string_view kTaken[] = {"kind",    "step",  "steps", "t_us",       "epoch", "samples",
                                          "skipped", "world", "loss",  "stands_for", "lr",    "launches"};
-  const bool has_unit =
-      std::any_of(std::begin(kUnits), std::end(kUnits), [&](auto u) { return out.ends_with(u); });
-  const bool is_taken = std::find(std::begin(kTaken), std::end(kTaken), out) != std::end(kTaken);
-  return has_unit || is_taken ? out + "_logged" : out;
+  const bool has_unit = std::ranges::any_of(kUnits, [&](auto unit) { return out.ends_with(unit); });
+  return has_unit || holds(kTaken, out) ? out + "_logged" : out;
 }
 
 Column column_of(std::size_t index, const std::string& name, const ImportWish& wish) {
@@ -105,10 +103,7 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
     for (int i = 2; !keys.emplace(is_of_scores, column.key).second; ++i)
       column.key = fmt::format("{}_{}", key, i);
   }
-  const bool any = std::any_of(out.begin(), out.end(), [](const Column& column) {
-    return column.role == Role::train_loss || column.role == Role::valid_loss;
-  });
-  if (!any)
+  if (!find_by(out, &Column::role, Role::train_loss) && !find_by(out, &Column::role, Role::valid_loss))
     throw Error("no column is a loss by its name: " + printable(joined(table.columns), 400), where,
                 "--train-loss NAME and --valid-loss NAME say which are");
   return out;
@@ -116,19 +111,14 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
 
 using Others = std::vector<std::pair<std::string, double>>;
 
-std::int64_t values_of(const std::optional<double>& loss, const Others& others) {
-  return static_cast<std::int64_t>(others.size()) + (loss ? 1 : 0);
-}
-
 class RunBuilder {
  public:
   RunBuilder(const std::vector<Column>& columns, ForeignRun& out) : columns_(columns), out_(out) {}
 
   void take(const MetricsRow& row) {
     if (is_misplaced(row)) {
-      const auto values = std::count_if(columns_.begin(), columns_.end(), [&](const Column& column) {
-        return row.values[column.index].has_value();
-      });
+      const auto values = std::ranges::count_if(
+          columns_, [&](const Column& column) { return row.values[column.index].has_value(); });
       return out_.left_out.add("value", "their row goes back to a step of another epoch than it names",
                                values);
     }
@@ -171,9 +161,7 @@ class RunBuilder {
   /// A row that goes back is of a second training, which passes the same epochs at the same steps.
   bool is_misplaced(const MetricsRow& row) const {
     if (!row.epoch || out_.steps.empty() || row.step >= out_.steps.back().step) return false;
-    const auto behind =
-        std::lower_bound(out_.steps.begin(), out_.steps.end(), row.step,
-                         [](const ForeignStep& one, std::int64_t step) { return one.step < step; });
+    const auto behind = std::ranges::lower_bound(out_.steps, row.step, {}, &ForeignStep::step);
     const std::int64_t least = behind == out_.steps.begin() ? 0 : std::prev(behind)->epoch;
     return *row.epoch < least || *row.epoch > behind->epoch;
   }
@@ -187,9 +175,7 @@ class RunBuilder {
   /// The other values of a row at a step that has a row already.
   void add_others(const Others& more, Others& others) {
     for (const auto& one : more) {
-      const bool is_there = std::any_of(others.begin(), others.end(),
-                                        [&](const auto& other) { return other.first == one.first; });
-      if (is_there)
+      if (find_by(others, &Others::value_type::first, one.first) != nullptr)
         out_.left_out.add("value", kTwice);
       else
         others.push_back(one);
@@ -205,9 +191,8 @@ class RunBuilder {
     }
     if (!step.loss) return out_.left_out.add("value", kNoLossInRow, std::ssize(step.others));
     while (!out_.steps.empty() && out_.steps.back().step >= step.step) {
-      out_.left_out.add("value", kGoesBack, values_of(out_.steps.back().loss, out_.steps.back().others));
-      out_.steps.pop_back();
-      forget_scores_after(step.step);
+      drop_last(out_.steps, kGoesBack);
+      while (!out_.scores.empty() && out_.scores.back().step > step.step) drop_last(out_.scores, kGoesBack);
     }
     step.stands_for = step.step - (out_.steps.empty() ? -1 : out_.steps.back().step);
     step.lr = lr_;
@@ -215,24 +200,20 @@ class RunBuilder {
     out_.steps.push_back(std::move(step));
   }
 
-  /// A training that begins again at a step has none of the scores behind it.
-  void forget_scores_after(std::int64_t step) {
-    while (!out_.scores.empty() && out_.scores.back().step > step) {
-      out_.left_out.add("value", kGoesBack, values_of(out_.scores.back().loss, out_.scores.back().others));
-      out_.scores.pop_back();
-    }
+  /// A training that begins again at a step has none of the steps and scores behind it.
+  template <class Line>
+  void drop_last(std::vector<Line>& lines, const char* why) {
+    const Line& last = lines.back();
+    out_.left_out.add("value", why, std::ssize(last.others) + (last.loss ? 1 : 0));
+    lines.pop_back();
   }
 
   void add_score(ForeignScore score) {
     const bool is_again = !out_.scores.empty() && out_.scores.back().step == score.step;
     if (!score.loss && is_again) return add_others(score.others, out_.scores.back().others);
     if (!score.loss) return out_.left_out.add("value", kNoLossInRow, std::ssize(score.others));
-    while (!out_.scores.empty() && out_.scores.back().step >= score.step) {
-      const ForeignScore& last = out_.scores.back();
-      out_.left_out.add("value", last.step == score.step ? kTwice : kGoesBack,
-                        values_of(last.loss, last.others));
-      out_.scores.pop_back();
-    }
+    while (!out_.scores.empty() && out_.scores.back().step >= score.step)
+      drop_last(out_.scores, out_.scores.back().step == score.step ? kTwice : kGoesBack);
     out_.scores.push_back(std::move(score));
   }
 
@@ -242,9 +223,8 @@ class RunBuilder {
     const auto [epoch, step] = *scored_.begin();
     if (step % (epoch + 1) != 0) return;
     const std::int64_t steps = step / (epoch + 1);
-    const auto elsewhere = std::count_if(places_.begin(), places_.end(), [&](const auto& place) {
-      return place.first / steps != place.second;
-    });
+    const auto elsewhere = std::ranges::count_if(
+        places_, [&](const auto& place) { return place.first / steps != place.second; });
     if (elsewhere == 0) {
       out_.steps_per_epoch = steps;
       return;

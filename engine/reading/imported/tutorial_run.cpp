@@ -1,5 +1,3 @@
-#include "imported/tutorial_run.h"
-
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -13,6 +11,8 @@
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "imported/foreign_run.h"
+#include "imported/log_files.h"
 
 namespace isobar {
 
@@ -24,7 +24,10 @@ constexpr std::size_t kMostValuesATag = 1'000'000, kMostTags = 512;
 constexpr std::int64_t kMostStep = 1'000'000'000'000;
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-using Scalars = std::vector<TutorialScalar>;
+/// Of whole steps, as of the last training that the files hold.
+using Scalars = std::vector<TagRow>;
+
+std::int64_t step_of(const TagRow& row) { return static_cast<std::int64_t>(row.step); }
 
 /// A tag as rows (analyse/tag_rows.h).
 struct Tag {
@@ -33,12 +36,10 @@ struct Tag {
   std::int64_t used = 0;
 
   std::size_t size() const { return scalars.size(); }
-  double step(std::size_t i) const { return static_cast<double>(scalars[i].step); }
-  TagRow row(std::size_t i) const { return {step(i), scalars[i].wall_s, scalars[i].value}; }
+  double step(std::size_t i) const { return scalars[i].step; }
+  const TagRow& row(std::size_t i) const { return scalars[i]; }
   void truncate(std::size_t rows) { scalars.resize(rows); }
-  void push(const TagRow& row) {
-    scalars.push_back({static_cast<std::int64_t>(row.step), row.wall_s, row.value});
-  }
+  void push(const TagRow& row) { scalars.push_back(row); }
 };
 
 struct Events {
@@ -56,10 +57,8 @@ struct Events {
     const auto tag_found = tags.find(tag);
     if (tag_found == tags.end()) return std::nullopt;
     const Scalars& scalars = tag_found->second.scalars;
-    const auto found =
-        std::lower_bound(scalars.begin(), scalars.end(), step,
-                         [](const TutorialScalar& one, std::int64_t at) { return one.step < at; });
-    if (found == scalars.end() || found->step != step) return std::nullopt;
+    const auto found = std::ranges::lower_bound(scalars, step, {}, step_of);
+    if (found == scalars.end() || step_of(*found) != step) return std::nullopt;
     ++tag_found->second.used;
     return found->value;
   }
@@ -140,33 +139,33 @@ void take_events(Events& events, ForeignRun& out) {
   out.started = utc_text(begin_s);
   std::int64_t before = 0, epoch = 0;
   if (const Scalars* const losses = events.take("Loss/train")) {
-    for (const TutorialScalar& at : *losses) {
-      if (at.step == 0) {
+    for (const TagRow& at : *losses) {
+      const std::int64_t done = step_of(at);
+      if (done == 0) {
         out.first_loss = at.value;
         continue;
       }
-      ForeignStep step{
-          .step = at.step - 1, .stands_for = at.step - before, .epoch = epoch++, .loss = at.value};
-      step.lr = events.at("Learning Rate", at.step);
+      ForeignStep step{.step = done - 1, .stands_for = done - before, .epoch = epoch++, .loss = at.value};
+      step.lr = events.at("Learning Rate", done);
       step.at_s = at.wall_s - begin_s;
-      const auto steps_per_s = events.at("Avg iters per sec", at.step);
-      const auto samples_per_s = events.at("Avg samples per sec", at.step);
+      const auto steps_per_s = events.at("Avg iters per sec", done);
+      const auto samples_per_s = events.at("Avg samples per sec", done);
       if (steps_per_s && *steps_per_s > 0) step.step_s = 1 / *steps_per_s;
       if (out.batch == 0 && steps_per_s && *steps_per_s > 0 && samples_per_s &&
           *samples_per_s < 1e9 * *steps_per_s)
         out.batch = std::llround(std::max(0.0, *samples_per_s / *steps_per_s));
       out.steps.push_back(step);
-      before = at.step;
+      before = done;
     }
   }
   if (!out.steps.empty()) out.steps_per_epoch = out.steps.front().stands_for;
   const Scalars* const scores = events.take("Loss/valid");
   for (std::size_t i = 0; scores != nullptr && i < scores->size(); ++i) {
-    const TutorialScalar& at = (*scores)[i];
-    ForeignScore score{.step = at.step, .loss = at.value, .at_s = at.wall_s - begin_s};
+    const TagRow& at = (*scores)[i];
+    ForeignScore score{.step = step_of(at), .loss = at.value, .at_s = at.wall_s - begin_s};
     for (const auto& [tag, values] : events.tags) {
       const std::string channel = channel_of(tag);
-      const std::optional<double> rmse = channel.empty() ? std::nullopt : events.at(tag, at.step);
+      const std::optional<double> rmse = channel.empty() ? std::nullopt : events.at(tag, score.step);
       if (rmse) score.others.emplace_back("rmse_" + channel, *rmse);
     }
     out.scores.push_back(std::move(score));
@@ -199,8 +198,7 @@ std::int64_t batch_of(const EpochLog& log, const ImportWish& wish, const std::st
 
 /// The first score that is not before `step`; scores go by their steps.
 std::vector<ForeignScore>::iterator score_at(ForeignRun& run, std::int64_t step) {
-  return std::lower_bound(run.scores.begin(), run.scores.end(), step,
-                          [](const ForeignScore& one, std::int64_t at) { return one.step < at; });
+  return std::ranges::lower_bound(run.scores, step, {}, &ForeignScore::step);
 }
 
 bool has_score(ForeignRun& run, std::int64_t step) {
@@ -227,7 +225,7 @@ void take_log(const EpochLog& log, const ImportWish& wish, const std::string& wh
       scores.push_back({.step = done, .loss = epoch.valid_loss, .at_s = epoch.scored_at_s});
   }
   out.steps_per_epoch = out.steps.front().stands_for;
-  const bool agree = !out.scores.empty() && std::all_of(scores.begin(), scores.end(), [&](const auto& score) {
+  const bool agree = !out.scores.empty() && std::ranges::all_of(scores, [&](const ForeignScore& score) {
     return has_score(out, score.step);
   });
   if (agree) return;
@@ -238,7 +236,7 @@ void take_log(const EpochLog& log, const ImportWish& wish, const std::string& wh
 }
 
 /// The index of the step that an epoch of the log is; nothing where the event files have none for it.
-std::optional<std::size_t> step_of(const EpochLog& log, std::size_t i, const ForeignRun& run) {
+std::optional<std::size_t> index_of(const EpochLog& log, std::size_t i, const ForeignRun& run) {
   if (log.epochs.size() == run.steps.size()) return i;
   const auto number = static_cast<std::uint64_t>(log.epochs[i].number);  // from 1
   if (number > run.steps.size()) return std::nullopt;
@@ -271,7 +269,7 @@ void add_log(const EpochLog& log, ForeignRun& out) {
         "the log has {} and the event files {}: times are those of the event files where they have some",
         counted(std::ssize(log.epochs), "epoch"), out.steps.size()));
   for (std::size_t i = 0; i < log.epochs.size(); ++i) {
-    if (const std::optional<std::size_t> at = step_of(log, i, out))
+    if (const std::optional<std::size_t> at = index_of(log, i, out))
       add_epoch(log.epochs[i], out.steps[*at], fits, out);
     else
       out.left_out.add("epoch", "the event files have no step for it");

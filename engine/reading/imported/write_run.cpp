@@ -1,5 +1,3 @@
-#include "imported/write_run.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "imported/foreign_run.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 

@@ -5,7 +5,7 @@
 #include "analyse/run_comparison.h"
 #include "analyse/run_reader.h"
 #include "imported/find_logs.h"
-#include "imported/write_run.h"
+#include "imported/foreign_run.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
 #include "support/errors.h"

@@ -6,7 +6,7 @@
 #include "core/files.h"
 #include "core/random.h"
 #include "imported/find_logs.h"
-#include "imported/lightning_run.h"
+#include "imported/foreign_run.h"
 #include "support/catch.h"
 #include "support/event_bytes.h"
 #include "support/says.h"
