@@ -55,7 +55,7 @@ struct PageFile {
   std::string_view type;  ///< Content-Type
 };
 
-/// Of the page and its parts; `alive` and others are empty text.
+/// Type of the page and its parts; `alive` and others are empty text.
 PageFile page_file(Room room);
 
 }  // namespace isobar

@@ -119,7 +119,7 @@ class Encoder {
  private:
   static constexpr std::size_t kNew = static_cast<std::size_t>(-1);
 
-  /// Of each piece its place in the base, kNew where that has none like it.
+  /// The place of each piece in the base, kNew where that has none like it.
   std::vector<std::size_t> kept_from(const TabFrame* base) const {
     std::vector<std::size_t> out(frame_.pieces.size(), kNew);
     if (base == nullptr || base->atlas != frame_.atlas) return out;

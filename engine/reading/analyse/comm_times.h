@@ -16,7 +16,7 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-/// The same times as intervals that are in order and do not touch; empty ones are dropped.
+/// These times as intervals that are in order and do not touch; empty ones are dropped.
 std::vector<Interval> union_of(std::vector<Interval> intervals);
 
 /// What two unions have in common.

@@ -72,7 +72,7 @@ std::vector<const Figure*> figures_in(FigureTable column);
 /// Whether ranks of it talked to each other.
 bool has_comm(const Repeats& repeats);
 
-/// Of the repeats that report it.
+/// Values of the repeats that report it.
 Spread values_of(const Figure& figure, const Repeats& repeats);
 /// Those of a table that a run reports; the first is always there.
 std::vector<const Figure*> reported_in(FigureTable column, const std::vector<const Repeats*>& runs);

@@ -16,7 +16,7 @@ struct Extent {
   std::size_t size = 0;
 
   void join(const Extent& other);
-  /// Of the finite values; nothing without any.
+  /// The mean of the finite values; nothing without any.
   std::optional<double> mean() const {
     return finite == 0 ? std::nullopt : std::optional(sum / static_cast<double>(finite));
   }

@@ -55,7 +55,7 @@ Spread rates(const Repeats& repeats);
 Spread means(const Repeats& repeats, std::string_view field);
 /// The median of that mean; 0 where none has the field.
 double mean_us(const Repeats& repeats, std::string_view field);
-/// Of forward, backward, optimise and replay together, by the device's clock or by the host's.
+/// Time of forward, backward, optimise and replay together, by the device's clock or by the host's.
 double computing_us(const Repeats& repeats, bool of_host = false);
 
 /// The largest rate over the smallest among repeats of one setting: the largest ratio of all that are
@@ -69,7 +69,7 @@ inline constexpr double kProcessorsApart = 1.60;
 /// GPU: 5 blocks of a step of batch 1 in tests/bench/results/h200/rungs-1.json, which waits for the host.
 inline constexpr double kGpuApart = 1.29;
 
-/// That of the machine of a run; of one that names none the larger.
+/// The spread of a run's machine; the larger one for a run that names none.
 double recorded_apart(const RunView& run);
 
 /// Rates of single runs that lie further apart than this differ: even if each was as far off as the furthest

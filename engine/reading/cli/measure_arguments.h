@@ -31,8 +31,8 @@ struct MeasureArguments {
   std::string settings_text(const std::string& other, const std::string& varied) const;
 };
 
-/// Of `sweep`, else of `quartet`. Error (exit code 2) for anything that makes no sense; keys that the command
-/// itself sets are refused. Nothing where --help printed the page.
+/// Parses the words of `sweep`, else of `quartet`. Error (exit code 2) for anything that makes no sense; keys
+/// that the command itself sets are refused. Nothing where --help printed the page.
 std::optional<MeasureArguments> parse_measure_arguments(const std::vector<std::string>& words, bool is_sweep);
 
 /// The key of a setting "key = value".

@@ -97,7 +97,7 @@ Prediction predict_here(const LessonInfo& lesson, const PredictArguments& argume
 }
 
 /// What the predictions were worth where they could be checked.
-/// Of the formulas with the rates of that device.
+/// Errors of the formulas with the rates of that device.
 const char* known_error(const std::string& device) {
   if (device != "A100-40GB")
     return "rates are those of steps of 16 samples recorded on an H200; with 1 to 4 samples a step the "
@@ -261,7 +261,7 @@ Report device_report(const Prediction& prediction, const LessonInfo& lesson) {
   return out;
 }
 
-/// The same of this machine, beside a run of it that measured the same where there is one.
+/// A prediction for this machine, beside a run of it that measured the same where there is one.
 Report here_report(const Prediction& prediction, const std::optional<RunLike>& measured) {
   const PredictedHere& here = *prediction.here;
   const std::int64_t ranks = prediction.config.run.ranks;

@@ -34,7 +34,7 @@ class Row {
   Row& add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value);
   /// A value below zero is not known: "-" and null.
   Row& add(const std::string& key, const TableColumn& column, Quantity quantity, double value);
-  /// Of repeats that report it.
+  /// Values of the repeats that report it.
   Row& add(const Figure& figure, const Repeats& repeats);
   /// The row ends here with why there is no more of it.
   Row& end(const std::string& why);

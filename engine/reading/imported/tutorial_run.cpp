@@ -24,7 +24,7 @@ constexpr std::size_t kMostValuesATag = 1'000'000, kMostTags = 512;
 constexpr std::int64_t kMostStep = 1'000'000'000'000;
 constexpr double kGib = 1024.0 * 1024 * 1024;
 
-/// Of whole steps, as of the last training that the files hold.
+/// Figures of whole steps, as of the last training that the files hold.
 using Scalars = std::vector<TagRow>;
 
 std::int64_t step_of(const TagRow& row) { return static_cast<std::int64_t>(row.step); }

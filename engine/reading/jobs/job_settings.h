@@ -70,7 +70,7 @@ std::vector<std::string> profile_names(const std::filesystem::path& home);
 /// refuses. Lines of code ([code] lines) are taken only from a file that is named by its path.
 JobSettings read_profile(const std::filesystem::path& home, const std::string& name);
 
-/// The same from text; `name` stands in front of line and column, `may_have_code`: [code] is allowed.
+/// Reads them from text; `name` stands in front of line and column, `may_have_code`: [code] is allowed.
 JobSettings parse_profile(const std::string& text, const std::string& name, bool may_have_code);
 
 }  // namespace isobar
