@@ -239,8 +239,7 @@ TEST_CASE("a sweep of whole runs shows their scores, and what fails beside what 
   const ProcessResult brief = cli({"sweep", "01_baseline", "optim.lr=1e-3", "--whole", "--repeats", "1"},
                                   folder.path(), {"train.steps=3"});
   CHECK(brief.code == 0);
-  CHECK_THAT(brief.out,
-             says("valid loss") && says("1e-3          -             -        -  ") && says("*\n"));
+  CHECK_THAT(brief.out, says("valid loss") && !says("samples/s") && says("*\n"));
   const ProcessResult partly =
       cli({"sweep", "01_baseline", "data.limit_train=8,2", "--steps", "2", "--repeats", "1"}, folder.path());
   CHECK(partly.code == 2);  // a batch of 4 of 2 samples
