@@ -1,8 +1,8 @@
 // The script of a job, as text.
 
 #include "core/files.h"
-#include "jobs/job_settings.h"
 #include "jobs/job_script.h"
+#include "jobs/job_settings.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
