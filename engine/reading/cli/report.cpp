@@ -63,8 +63,10 @@ Table table_of(const std::vector<Row>& rows, std::size_t left) {
   });
   for (const Row& row : rows) {
     out.add({});
-    const std::size_t count = row.has_ended_ ? row.cells_.size() : out.columns.size();
-    for (std::size_t c = 0; c < count; ++c) out.rows.back().push_back(cell_of(row, out.columns[c].head));
+    for (const TableColumn& column : out.columns) {
+      out.rows.back().push_back(cell_of(row, column.head));
+      if (row.has_ended_ && column.head == row.cells_.back().first.head) break;
+    }
   }
   return out;
 }
