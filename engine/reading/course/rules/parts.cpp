@@ -217,16 +217,18 @@ Spread rates_of(const NamedRun& run) {
                     [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
 }
 
+double sum_of(const SteadyFigures& run, const std::vector<std::string>& fields) {
+  double sum = 0;
+  for (const std::string& field : fields) sum += std::max(0.0, run.mean(field));
+  return sum;
+}
+
 Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
     if (run.run->repeats.front().mean(field) < 0 && !is_stage_field(field))
       throw Cannot{fmt::format("`{}` recorded no {}", run.name, printable(field, 60)), run.name};
   }
-  return figures_of(run, [&](const SteadyFigures& one) {
-    double sum = 0;
-    for (const std::string& field : fields) sum += std::max(0.0, one.mean(field));
-    return sum;
-  });
+  return figures_of(run, [&](const SteadyFigures& one) { return sum_of(one, fields); });
 }
 
 Compared compare_runs(const NamedRun& base, const Spread& of_base, const NamedRun& other,

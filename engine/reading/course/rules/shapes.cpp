@@ -18,12 +18,6 @@ using Fields = std::vector<std::string>;
 /// shows a hundredth of it.
 constexpr double kSmallestShare = 0.01;
 
-double sum_of(const SteadyFigures& run, const Fields& fields) {
-  double sum = 0;
-  for (const std::string& field : fields) sum += std::max(0.0, run.mean(field));
-  return sum;
-}
-
 /// Cannot where the run does not report it.
 Spread reported(const Figure& figure, const NamedRun& run) {
   Spread out = figures_of(run, [&](const SteadyFigures& one) { return figure.of(one).value_or(-1); });
