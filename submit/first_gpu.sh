@@ -253,7 +253,7 @@ measure() { # measure CALL ROW LIMIT WAY
   put_aside "$call" "$row"
   type_out "$command"
   note "$call" "$row" started ", \"command\": \"$(escaped "$typed")\"${device:+, \"device\": \"$(escaped "$device")\"}"
-  ${under[@]+"${under[@]}"} timeout -k 10 "$limit" "$self" --row "$folder" "$command" $$ >"$folder/$call-$row.log" 2>&1 &
+  ${under[@]+"${under[@]}"} timeout -k 10 "$limit" ${tied[@]+"${tied[@]}"} "$self" --row "$folder" "$command" $$ >"$folder/$call-$row.log" 2>&1 &
   if [ "$way" = beside ]; then beside+=("$call $row $! $begin"); return 0; fi
   current="$call $row $!"
   wait $! || code=$?
@@ -313,7 +313,10 @@ while [ $# -gt 0 ]; do
       set -f
       eval "words=(${3//\$folder/\"\$folder\"})"
       set +f
-      "${words[@]}"
+      # A shell that blocks signals for a fork leaves a child that has had none, and a program may ignore them: SIGKILL reaches all of the group.
+      trap 'trap "" TERM; kill -TERM 0; wait; kill -KILL 0' TERM
+      "${words[@]}" &
+      wait $!
       exit ;;
     --dry-run) dry=1 ;;
     --rehearse) rehearse=1 ;;
