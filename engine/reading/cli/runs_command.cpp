@@ -247,12 +247,7 @@ void refuse_running(const fs::path& run) {
 
 /// Gives a run that is over another folder name.
 void name_run(const fs::path& run, const std::string& name) {
-  const bool plain = !name.empty() && name.size() <= 64 && name[0] != '-' && name[0] != '.' &&
-                     std::all_of(name.begin(), name.end(), is_name_letter);
-  if (!plain) {
-    throw Error("\"" + printable(name, 40) + "\" is no name for a run", "./isobar runs name",
-                "1 to 64 letters, digits, '.', '_' and '-', not beginning with '-' or '.'");
-  }
+  checked_name(name, {"the name of a run", "./isobar runs name"});
   const fs::path to = run.parent_path() / name;
   if (fs::exists(to)) throw Error("the name is taken", to.string(), "choose another");
   std::error_code code;

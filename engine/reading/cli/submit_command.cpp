@@ -50,8 +50,6 @@ struct SubmitArguments {
   bool cancel = false;
 };
 
-constexpr const char* kHostLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
-
 void check_together(const SubmitArguments& out) {
   const int asks = int{out.status} + int{out.cancel} + int{out.dry_run} + int{out.interactive};
   if (asks > 1 || (out.follow && asks > 0 && !out.status)) {
@@ -97,7 +95,7 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
   if (!out.login.empty() && !out.watch)
     throw Error("--login says where --watch leads", kCommandLine,
                 "--watch --login " + shell_quoted(out.login));
-  if (out.login.starts_with('-') || out.login.find_first_not_of(kHostLetters) != std::string::npos)
+  if (out.login.starts_with('-') || !std::ranges::all_of(out.login, is_name_letter))
     throw Error("that is no name of a machine: " + printable(out.login, 60), "--login", "login.example.org");
   checked_text(out.run_dir.string(), {"--run-dir", kCommandLine});
   for (const std::string& set : out.settings.sets) checked_text(set, {"--set", kCommandLine});
