@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <tuple>
 
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "core/text.h"
 
 namespace isobar {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
 #include "state/comparison.h"

@@ -5,7 +5,7 @@
 
 #include "analyse/run_case.h"
 #include "analyse/run_comparison.h"
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "analyse/table.h"
 
 namespace isobar {

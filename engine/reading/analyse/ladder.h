@@ -9,7 +9,6 @@
 #include "analyse/run_files.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
-#include "analyse/step_parts.h"
 
 namespace isobar {
 

@@ -6,7 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/machine.h"

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "analyse/run_prediction.h"
 #include "core/stage.h"
 #include "core/text.h"

@@ -1,5 +1,6 @@
 #pragma once
-// The small files of a run folder, and what tells that one of them changed.
+// The small files of a run folder, what tells that one of them changed, and the settings of some runs side by
+// side.
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -40,6 +41,26 @@ ConfigText config_text(const std::string& toml, const std::string& name);
 ConfigText config_of(const std::filesystem::path& folder);
 /// "" for a key that is not there.
 std::string value_in(const ConfigText& config, std::string_view key);
+
+/// One key of the compared runs; `values` has one text a run, "" where the run lacks it.
+struct KeyRow {
+  std::string key;
+  std::vector<std::string> values;
+  bool differs = false;
+  bool two_values = false;  ///< at least two runs have it, and not the same
+
+  bool is_environment() const;
+  /// It says which run this is, and changes nothing of it: its place in a group.
+  bool is_label() const;
+};
+
+/// All keys but those that no two runs share (when they started, and by which command): the ones that differ
+/// first, the environment's last of each kind. An empty configuration is of a run whose settings are not
+/// known; nothing differs from it.
+std::vector<KeyRow> key_rows(const std::vector<const ConfigText*>& runs);
+
+/// Whether both ran with the same settings in the same place, so that one repeats the other.
+bool is_repeat(const ConfigText& one, const ConfigText& other);
 
 /// Steps after which fields/ holds input, target and prediction, sorted.
 std::vector<std::int64_t> field_steps_of(const std::filesystem::path& folder);

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "analyse/run_case.h"
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "analyse/run_reader.h"
 #include "config/load.h"
 #include "config/toml_text.h"

@@ -1,6 +1,7 @@
 #include "analyse/run_series.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -55,22 +56,13 @@ struct TagTable {
 }  // namespace
 
 bool Places::knows(XAxis axis) const {
-  return axis == XAxis::step || (axis == XAxis::epoch && knows_epoch) ||
-         (axis == XAxis::time && knows_time) || (axis == XAxis::samples && knows_samples);
+  const std::array<bool, 4> known = {true, knows_epoch, knows_time, knows_samples};
+  return known[static_cast<std::size_t>(axis)];
 }
 
 const Series& Places::of(XAxis axis) const {
-  switch (axis) {
-    case XAxis::epoch:
-      return epoch;
-    case XAxis::time:
-      return time_s;
-    case XAxis::samples:
-      return samples;
-    case XAxis::step:
-      break;
-  }
-  return step;
+  const std::array<const Series*, 4> all = {&step, &epoch, &time_s, &samples};
+  return *all[static_cast<std::size_t>(axis)];
 }
 
 void Places::push(double at_step, double at_epoch, double at_time_s, double at_samples) {

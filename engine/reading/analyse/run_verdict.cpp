@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "record/run_folder.h"

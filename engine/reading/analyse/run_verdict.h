@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analyse/run_case.h"
-#include "analyse/step_parts.h"
+#include "analyse/steady.h"
 #include "analyse/verdict.h"
 
 namespace isobar {

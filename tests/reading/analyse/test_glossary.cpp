@@ -7,7 +7,7 @@
 #include "analyse/parity.h"
 #include "analyse/ranks.h"
 #include "analyse/scaling.h"
-#include "analyse/step_parts.h"
+#include "analyse/steady.h"
 #include "analyse/verdict.h"
 #include "config/choices.h"
 #include "core/files.h"

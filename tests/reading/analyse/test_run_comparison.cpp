@@ -3,7 +3,7 @@
 #include "analyse/case_tables.h"
 #include "analyse/case_warnings.h"
 #include "analyse/run_comparison.h"
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "cli/compare_text.h"
 #include "cli/report.h"
 #include "cli/run_lines.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "analyse/run_case.h"
-#include "analyse/run_keys.h"
+#include "analyse/run_files.h"
 #include "analyse/spread.h"
 #include "draw/chart.h"
 #include "draw/own/own_run.h"
