@@ -1,10 +1,10 @@
 
 #include "analyse/gradient_histograms.h"
-#include "core/files.h"
+#include "analyse/stream_folder.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "support/catch.h"
 #include "support/errors.h"
-#include "support/temp_folder.h"
 
 namespace isobar::test_gradient_histograms {
 
@@ -17,16 +17,7 @@ std::string line_of(std::int64_t step, double scale, const std::vector<float>& v
 }
 
 std::vector<GradientHistogram> read(const std::string& text) {
-  const TempFolder folder;
-  write_file_whole(folder / "run.toml", "");
-  write_file_whole(folder / "rank-0000.jsonl", text);
-  return read_gradient_histograms(folder.path());
-}
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += line + "\n";
-  return out;
+  return read_gradient_histograms(StreamFolder(text).path());
 }
 
 }  // namespace

@@ -1,14 +1,13 @@
 // What readers make of a watched step: totals, the attention that ran, types by module, and streams that lie.
 
 #include "analyse/operators.h"
-#include "analyse/run_reader.h"
+#include "analyse/stream_folder.h"
 #include "cli/run_lines.h"
-#include "core/files.h"
 #include "core/json.h"
+#include "core/text.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/says.h"
-#include "support/temp_folder.h"
 
 namespace isobar::test_operators {
 
@@ -43,36 +42,18 @@ std::string whole() {
   return out + watched_step().text();
 }
 
-class Folder {
- public:
-  explicit Folder(const std::string& text) {
-    write_file_whole(folder_ / "run.toml", std::string_view(""));
-    write_file_whole(folder_ / "rank-0000.jsonl", std::string_view(text));
-  }
-  const std::filesystem::path& path() const { return folder_.path(); }
-
- private:
-  TempFolder folder_;
-};
-
-std::string all_of(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += line + "\n";
-  return out;
-}
-
 /// What `show` prints of the run.
 std::string said_of(const std::filesystem::path& run) {
   RunReader reader(run);
   while (reader.update()) {
   }
-  return all_of(summary_lines(reader.view().summary));
+  return joined(summary_lines(reader.view().summary), "\n") + "\n";
 }
 
 }  // namespace
 
 TEST_CASE("the watched step is read with its totals and rows") {
-  const Folder folder(whole());
+  const StreamFolder folder(whole());
   const OperatorTable table = read_operators(folder.path());
   CHECK(table.step == 2);
   CHECK(table.launches == 7);
@@ -87,7 +68,7 @@ TEST_CASE("the watched step is read with its totals and rows") {
 }
 
 TEST_CASE("identical modules of blocks are one row, and a row that one block alone has is not") {
-  const Folder folder(whole());
+  const StreamFolder folder(whole());
   const std::vector<OperatorRow> rows = folded(read_operators(folder.path()).rows);
   REQUIRE(rows.size() == 5);
   CHECK(rows[1].module == "blocks.0..2,4.attn.q");
@@ -97,24 +78,24 @@ TEST_CASE("identical modules of blocks are one row, and a row that one block alo
   CHECK(rows[3].module == "blocks.1.attn.q");
   CHECK(rows[3].name == "copy_");
   CHECK(rows[4].module == "backward");
-  const std::string text = all_of(type_lines(read_operators(folder.path())));
+  const std::string text = joined(type_lines(read_operators(folder.path())));
   CHECK_THAT(text, says("blocks.0..2,4.attn.q") && says("bf16, bf16") && says("module"));
 }
 
 TEST_CASE("attention of plain operators is named by what it is made of") {
-  const Folder folder(JsonLine("run").add("schema", 1).text() +
-                      note("blocks.0.attn", "bmm", "attention").text() +
-                      note("blocks.0.attn", "_softmax", "attention").text() + watched_step().text());
+  const StreamFolder folder(JsonLine("run").add("schema", 1).text() +
+                            note("blocks.0.attn", "bmm", "attention").text() +
+                            note("blocks.0.attn", "_softmax", "attention").text() + watched_step().text());
   CHECK(attention_text(read_operators(folder.path()).attention) == "plain operators (bmm, _softmax)");
 }
 
 TEST_CASE("a run without a watched step has no line, and says so where the types are asked for") {
-  const Folder folder(JsonLine("run").add("schema", 1).text() +
-                      JsonLine("step").add("step", 0).add("step_us", 10).text());
+  const StreamFolder folder(JsonLine("run").add("schema", 1).text() +
+                            JsonLine("step").add("step", 0).add("step_us", 10).text());
   const OperatorTable table = read_operators(folder.path());
   CHECK(table.step == -1);
   CHECK_THAT(said_of(folder.path()), !says("operators"));
-  CHECK_THAT(all_of(type_lines(table)), says("no table of types"));
+  CHECK_THAT(joined(type_lines(table)), says("no table of types"));
   RunReader reader(folder.path());
   while (reader.update()) {
   }
@@ -122,15 +103,15 @@ TEST_CASE("a run without a watched step has no line, and says so where the types
 }
 
 TEST_CASE("a resumed run's table is that of its newest attempt") {
-  const Folder folder(whole() + JsonLine("run").add("schema", 1).add("attempt", 1).text() +
-                      note("norm", "native_layer_norm", "norm").text() + watched_step().text());
+  const StreamFolder folder(whole() + JsonLine("run").add("schema", 1).add("attempt", 1).text() +
+                            note("norm", "native_layer_norm", "norm").text() + watched_step().text());
   const OperatorTable table = read_operators(folder.path());
   REQUIRE(table.rows.size() == 1);
   CHECK(table.rows[0].name == "native_layer_norm");
 }
 
 TEST_CASE("JSON holds totals beside the run, and rows where they are asked for") {
-  const Folder folder(whole());
+  const StreamFolder folder(whole());
   RunReader reader(folder.path());
   while (reader.update()) {
   }
@@ -158,7 +139,7 @@ TEST_CASE("streams that lie are read without harm") {
           "\n";
   text += R"({"kind":"step","step":-3,"launches":"inf","moved_bytes":-1,"gemm_op_us":"nan","copy_op_us":-7})"
           "\n";
-  const Folder folder(text);
+  const StreamFolder folder(text);
   const OperatorTable table = read_operators(folder.path());
   CHECK(table.step == -1);  // figures that cannot be are no figures
   CHECK(table.moved_bytes == 0);
@@ -175,7 +156,7 @@ TEST_CASE("streams that lie are read without harm") {
 TEST_CASE("no more rows are kept than anybody reads") {
   std::string text = JsonLine("run").add("schema", 1).text();
   for (int i = 0; i < 20'010; ++i) text += note("m", "op" + std::to_string(i), "copy").text();
-  const Folder folder(text + watched_step().text());
+  const StreamFolder folder(text + watched_step().text());
   CHECK(read_operators(folder.path()).rows.size() == 20'000);
 }
 

@@ -8,6 +8,7 @@
 #include "analyse/timeline.h"
 #include "cli/run_lines.h"
 #include "core/machine.h"
+#include "core/text.h"
 #include "launch/rank_status.h"
 #include "support/catch.h"
 #include "support/made_ranks.h"
@@ -17,12 +18,6 @@
 namespace isobar::test_ranks {
 
 namespace {
-
-std::string joined(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += line + "\n";
-  return out;
-}
 
 RanksView read(const MadeRanks& made) {
   const TempFolder folder;

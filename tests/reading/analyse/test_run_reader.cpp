@@ -4,7 +4,7 @@
 #include <cmath>
 #include <fstream>
 
-#include "analyse/run_reader.h"
+#include "analyse/stream_folder.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
 #include "core/machine.h"
@@ -46,27 +46,10 @@ std::string stream(std::int64_t pid, const std::string& lesson = "01_baseline") 
   return out;
 }
 
-class Folder {
- public:
-  explicit Folder(const std::string& text) {
-    write_file_whole(folder_ / "run.toml", "");
-    write_file_whole(folder_ / "rank-0000.jsonl", text);
-  }
-  RunReader read() const {
-    RunReader reader(folder_.path());
-    while (reader.update()) {
-    }
-    return reader;
-  }
-
- private:
-  TempFolder folder_;
-};
-
 }  // namespace
 
 TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
-  const Folder folder(stream(1) + JsonLine("end").add("status", "done").text());
+  const StreamFolder folder(stream(1) + JsonLine("end").add("status", "done").text());
   const RunReader reader = folder.read();
   const RunView& view = reader.view();
   CHECK(view.state == RunState::done);
@@ -88,10 +71,10 @@ TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
 }
 
 TEST_CASE("a run without an end is running while its process lives, and has died when it does not") {
-  CHECK(Folder(stream(getpid(), "test_analyse")).read().view().state == RunState::running);
-  CHECK(Folder(stream(getpid(), "01_baseline")).read().view().state ==
+  CHECK(StreamFolder(stream(getpid(), "test_analyse")).read().view().state == RunState::running);
+  CHECK(StreamFolder(stream(getpid(), "01_baseline")).read().view().state ==
         RunState::died);  // the number is another's now
-  CHECK(Folder(stream(2'000'000'000)).read().view().state == RunState::died);
+  CHECK(StreamFolder(stream(2'000'000'000)).read().view().state == RunState::died);
 }
 
 TEST_CASE("clocks of machines differ: what grows is alive, and a sign from the future is marked") {
@@ -171,7 +154,7 @@ TEST_CASE("figures that cannot be are unreadable lines, not shares of a step") {
   for (const char* const figure : {R"("forward_us":-9223372036854775808)", R"("step_us":1e300)",
                                    R"("samples":-4)", R"("read_bytes":-1)", R"("step_us":"nan")"}) {
     INFO(figure);
-    const Folder folder(stream(1) + "{\"kind\":\"step\",\"step\":31," + figure + "}\n");
+    const StreamFolder folder(stream(1) + "{\"kind\":\"step\",\"step\":31," + figure + "}\n");
     const RunReader reader = folder.read();
     CHECK(reader.view().unread_lines == 1);
     for (const auto& [stage, time_us] : reader.view().summary.stages_us) CHECK(time_us >= 0);
@@ -181,16 +164,16 @@ TEST_CASE("figures that cannot be are unreadable lines, not shares of a step") {
 TEST_CASE("stopped and failed runs say why") {
   const std::string stop =
       JsonLine("end").add("status", "stopped").add("reason", "SIGINT after 30 steps").text();
-  CHECK(Folder(stream(1) + stop).read().view().reason == "SIGINT after 30 steps");
-  CHECK(Folder(stream(1) + stop).read().view().state == RunState::stopped);
+  CHECK(StreamFolder(stream(1) + stop).read().view().reason == "SIGINT after 30 steps");
+  CHECK(StreamFolder(stream(1) + stop).read().view().state == RunState::stopped);
   const std::string fail = JsonLine("end").add("status", "failed").add("reason", "disk\x1b[31m full").text();
-  CHECK(Folder(stream(1) + fail).read().view().state == RunState::failed);
-  CHECK(Folder(stream(1) + fail).read().view().reason ==
+  CHECK(StreamFolder(stream(1) + fail).read().view().state == RunState::failed);
+  CHECK(StreamFolder(stream(1) + fail).read().view().reason ==
         "disk?[31m full");  // escapes cannot steer a terminal
 }
 
 TEST_CASE("strange lines are counted, unknown kinds and keys ignored, numbers that are none kept as such") {
-  const Folder folder(
+  const StreamFolder folder(
       stream(1) + "not json\n[1,2]\n5\n" + JsonLine("novelty").add("x", 1).text() +
       "{\"kind\":\"step\",\"step\":30,\"loss\":\"nan\",\"samples\":\"many\",\"new_key\":[1,{}]}\n" +
       "{\"kind\":5}\n{\"kind\":\"step\",\"step\":1e308}\n");
@@ -200,7 +183,7 @@ TEST_CASE("strange lines are counted, unknown kinds and keys ignored, numbers th
 }
 
 TEST_CASE("an unknown schema and a folder without a run are refused in a sentence") {
-  const Folder future(JsonLine("run").add("schema", 9).text());
+  const StreamFolder future(JsonLine("run").add("schema", 9).text());
   CHECK_THAT(error_of([&] { future.read(); }), says("schema 9") && says("another version"));
   const TempFolder empty;
   CHECK_THAT(error_of([&] { RunReader reader(empty.path()); }), says("holds no run"));

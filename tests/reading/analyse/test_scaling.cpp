@@ -57,12 +57,6 @@ double efficiency(const Scaling& scaling, std::int64_t ranks, ScalingLine line =
   return point->efficiency->value;
 }
 
-std::string joined(const std::vector<std::string>& lines) {
-  std::string out;
-  for (const std::string& line : lines) out += line + "\n";
-  return out;
-}
-
 }  // namespace
 
 TEST_CASE("six recorded runs give the efficiency of both laws to three digits") {
@@ -117,8 +111,8 @@ TEST_CASE("a point without a run is a gap, and so is what rests on it") {
   brief.runs.front().step_us = brief.runs.front().samples_per_s = 0;
   const Scaling short_run = judge_scaling(
       ScalingLaw::weak, {{.ranks = 1, .missing = "stopped"}, brief, {.ranks = 4, .missing = "stopped"}});
-  CHECK_THAT(joined(short_run.notes), says("real, 1 rank; real, 4 ranks: a gap: stopped\n") &&
-                                          says("real, 2 ranks: no rate: no step lies behind"));
+  CHECK_THAT(joined(short_run.notes, "\n"), says("real, 1 rank; real, 4 ranks: a gap: stopped\n") &&
+                                                says("real, 2 ranks: no rate: no step lies behind"));
 }
 
 TEST_CASE("what cannot be compared has no efficiency, and it is said why") {

@@ -1,7 +1,7 @@
 // Runs that only measure, as readers see them.
 
-#include "analyse/run_reader.h"
 #include "analyse/steady.h"
+#include "analyse/stream_folder.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
 #include "record/json_line.h"
@@ -37,22 +37,10 @@ std::string stream(const std::string& measure, int wanted_steps = 13) {
   return out + JsonLine("end").add("status", "done").add("reason", "").text();
 }
 
-class Folder {
- public:
-  explicit Folder(const std::string& text) {
-    write_file_whole(folder_ / "run.toml", std::string_view(""));
-    write_file_whole(folder_ / "rank-0000.jsonl", std::string_view(text));
-  }
-  const std::filesystem::path& path() const { return folder_.path(); }
-
- private:
-  TempFolder folder_;
-};
-
 }  // namespace
 
 TEST_CASE("steady figures leave the warm-up out and are means") {
-  const Folder folder(stream("full"));
+  const StreamFolder folder(stream("full"));
   const SteadyFigures figures = steady_figures(folder.path());
   CHECK(figures.steps == 10);
   CHECK(figures.samples_per_s == Approx(2000));  // 4 samples in 2 ms
@@ -73,7 +61,7 @@ TEST_CASE("the warm-up is the first epoch or 20 steps, and of a short run a quar
   CHECK(warm_up_steps(128, 1) == 3);
   CHECK(warm_up_steps(2, 1) == 2);
   CHECK(warm_up_steps(128, 0) == 20);  // nobody says how long it is
-  const Folder brief(stream("none", 13));
+  const StreamFolder brief(stream("none", 13));
   CHECK(steady_figures(brief.path()).view.summary.warm_up_steps == 3);
   CHECK(steady_figures(brief.path()).steps == 10);
 }
@@ -92,7 +80,7 @@ TEST_CASE("rates on shared processors are said to be low, and no others are") {
   CHECK_THAT(lines(), !says("processors"));
   summary.processor_wait = 0.69;
   CHECK_THAT(lines(), says("waited for a processor 69 % of the time") && says("rates are low"));
-  const Folder folder(stream("full") + summary_event(summary).text());
+  const StreamFolder folder(stream("full") + summary_event(summary).text());
   CHECK(steady_figures(folder.path()).view.summary.processor_wait == Approx(0.69));
 }
 
@@ -111,7 +99,7 @@ TEST_CASE("a summary repeats that 16 bits were emulated, and on whose processor"
 }
 
 TEST_CASE("a run that trains has the warm-up of its epochs, one that measures has three steps") {
-  const Folder trains(stream("none", 1000));
+  const StreamFolder trains(stream("none", 1000));
   CHECK(steady_figures(trains.path()).view.summary.warm_up_steps == 20);
   CHECK(steady_figures(trains.path()).steps == 0);
   CHECK(steady_figures(trains.path()).view.summary.measure.empty());
@@ -120,7 +108,7 @@ TEST_CASE("a run that trains has the warm-up of its epochs, one that measures ha
 }
 
 TEST_CASE("a run that measures is said to do so, without losses, and is no failure") {
-  const Folder folder(stream("io"));
+  const StreamFolder folder(stream("io"));
   const RunView view = glance(folder.path());
   CHECK(view.state == RunState::done);
   CHECK(view.summary.measure == "io");
@@ -148,7 +136,7 @@ TEST_CASE("a step without its time, or without any stage, says nothing of them")
     if (i == 0) line.add("copy_us", 100);
     text += line.text();
   }
-  const Folder folder(text);
+  const StreamFolder folder(text);
   const SteadyFigures figures = steady_figures(folder.path());
   CHECK(figures.mean("step_us") == 2000);
   CHECK(figures.mean("load_us") == 1000);
