@@ -7,7 +7,7 @@
 #include "analyse/ranks.h"
 #include "core/text.h"
 #include "draw/colour.h"
-#include "draw/turns.h"
+#include "draw/plot.h"
 #include "panels/scoreboard.h"
 #include "panels/watch.h"
 

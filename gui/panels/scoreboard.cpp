@@ -8,8 +8,7 @@
 #include "analyse/figure.h"
 #include "core/text.h"
 #include "draw/axis.h"
-#include "draw/scoreboard.h"
-#include "draw/waterfall.h"
+#include "draw/stage_bars.h"
 #include "widgets/plot_widget.h"
 
 namespace isobar {

@@ -6,8 +6,8 @@
 #include "analyse/timeline_text.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "draw/bars.h"
 #include "draw/colour.h"
-#include "draw/gantt.h"
 #include "panels/run_parts.h"
 #include "panels/views.h"
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "draw/theme.h"
+#include "draw/colour.h"
 
 namespace isobar {
 namespace {

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "draw/colour.h"
-#include "draw/turns.h"
+#include "draw/plot.h"
 
 namespace isobar {
 namespace {

@@ -198,7 +198,7 @@ std::string plot_file(Ui& ui, ExportKind kind, const PlotSpec& spec, const PlotV
                       const PlotLink& link, float width, float height) {
   if (kind == ExportKind::csv) return plot_csv(spec, view);
   return drawing(ui, kind, width, height, [&](Canvas& canvas) {
-    paint_whole(canvas, ui.theme(), spec, view, link, {0, 0, width, height}, ui.smoother());
+    paint_whole(canvas, ui.theme(), spec, view, link, {0, 0, width, height});
   });
 }
 

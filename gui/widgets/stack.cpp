@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/chart.h"
 #include "draw/colour.h"
 #include "draw/sketch.h"
-#include "draw/x_marks.h"
 
 namespace isobar {
 namespace {

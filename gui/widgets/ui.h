@@ -9,8 +9,7 @@
 #include <vector>
 
 #include "draw/band.h"
-#include "draw/smooth.h"
-#include "draw/theme.h"
+#include "draw/colour.h"
 #include "widgets/imgui_canvas.h"
 
 struct ImGuiWindow;

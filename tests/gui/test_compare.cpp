@@ -1,8 +1,7 @@
 // Ticked runs put together, and what comparing shows first.
 
-#include "draw/scoreboard.h"
+#include "draw/stage_bars.h"
 #include "draw/svg_canvas.h"
-#include "draw/waterfall.h"
 #include "headless.h"
 #include "state/comparison.h"
 #include "support/catch.h"

@@ -14,9 +14,9 @@
 #include "config/option_parser.h"
 #include "core/files.h"
 #include "core/text.h"
-#include "draw/scoreboard.h"
+#include "draw/colour.h"
+#include "draw/stage_bars.h"
 #include "draw/svg_canvas.h"
-#include "draw/theme.h"
 
 namespace isobar {
 

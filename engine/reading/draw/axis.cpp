@@ -115,6 +115,11 @@ std::string engineering(double value, int digits) {
   return fmt::format("{:.{}g} {}", scaled, digits, kPrefixes[static_cast<std::size_t>(group + 6)]);
 }
 
+std::string csv_quoted(std::string words) {
+  std::replace(words.begin(), words.end(), '"', '\'');
+  return "\"" + words + "\"";
+}
+
 std::string clock_text(double seconds) {
   if (!std::isfinite(seconds)) return "?";
   if (std::fabs(seconds) < 60) return engineering(seconds, 3) + " s";

@@ -31,6 +31,9 @@ std::vector<Tick> ticks(const Axis& axis, float spacing);
 /// 0.001 to 9,999.
 std::string engineering(double value, int digits = 4);
 
+/// A cell of a table of comma-separated values: in quotation marks, those within it as apostrophes.
+std::string csv_quoted(std::string words);
+
 /// A stretch of time in seconds: "0.8 s", "1:05", "2:10:00".
 std::string clock_text(double seconds);
 

@@ -1,31 +1,30 @@
 #include "draw/band.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace isobar {
-namespace {
 
-constexpr std::size_t kMostBands = 256;
-
-bool is_same_value(double one, double other) {
-  return one == other || (std::isnan(one) && std::isnan(other));
+void Smoother::Average::push(std::size_t row, double value, double weight) {
+  double average = std::numeric_limits<double>::quiet_NaN();
+  if (std::isfinite(value)) {
+    sum = weight * sum + (1 - weight) * value;
+    norm *= weight;
+    average = sum / (1 - norm);
+  }
+  out.push(row, average);
 }
 
-}  // namespace
-
-void Bands::Entry::push(std::size_t row, double value) {
-  while (!inside.empty() && inside.front().first + rows <= row) {
-    auto& values = sorted.values;
+void Bands::Window::push(std::size_t row, double value, double rows) {
+  auto& values = sorted.values;
+  while (!inside.empty() && inside.front().first + static_cast<std::size_t>(rows) <= row) {
     values.erase(std::lower_bound(values.begin(), values.end(), inside.front().second));
     inside.pop_front();
   }
-  last_seen = value;
   const bool finite = std::isfinite(value);
   if (finite) {
     inside.emplace_back(row, value);
-    sorted.values.insert(std::upper_bound(sorted.values.begin(), sorted.values.end(), value), value);
+    values.insert(std::upper_bound(values.begin(), values.end(), value), value);
   }
   const auto at = [&](double share) {
     return finite ? sorted.quantile(share) : std::numeric_limits<double>::quiet_NaN();
@@ -33,21 +32,6 @@ void Bands::Entry::push(std::size_t row, double value) {
   out->median.push(row, at(0.5));
   out->low.push(row, at(0.1));
   out->high.push(row, at(0.9));
-}
-
-std::shared_ptr<const Band> Bands::of(const std::string& id, const Curve& curve, std::size_t rows) {
-  if (entries_.size() > kMostBands && entries_.count(id) == 0) entries_.clear();
-  Entry& entry = entries_[id];
-  const std::size_t done = entry.out->median.y.size();
-  const bool goes_on = entry.rows == rows && done <= curve.y.size() &&
-                       (done == 0 || is_same_value(curve.y[done - 1], entry.last_seen));
-  if (!goes_on) {
-    entry = Entry();
-    entry.rows = rows;
-  }
-  for (std::size_t i = entry.out->median.y.size(); i < curve.y.size(); ++i)
-    entry.push(curve.row(i), curve.y[i]);
-  return entry.out;
 }
 
 void show_as_band(PlotLine& line, Bands& bands) {

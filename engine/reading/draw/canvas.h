@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "draw/colour.h"
 #include "draw/decimate.h"
-#include "draw/theme.h"
 
 namespace isobar {
 

@@ -1,5 +1,7 @@
 #include "draw/drawing.h"
 
+#include <algorithm>
+
 #include "draw/svg_canvas.h"
 
 namespace isobar {
@@ -51,6 +53,14 @@ float paint_all(Canvas& canvas, const Theme& theme, const Box& box, const Drawin
 }
 
 }  // namespace
+
+float paint_pair(Sketch& sketch, PlotPoint at, float width, float wide_from, const PaintPart& one,
+                 const PaintPart& other) {
+  const float gap = sketch.px(32), half = (width - gap) / 2;
+  if (width < sketch.px(wide_from)) return other({at.x, one(at, width) + sketch.px(16)}, width);
+  const float end = one(at, half);
+  return std::max(end, other({at.x + half + gap, at.y}, half));
+}
 
 float drawing_height(const Canvas& canvas, const Drawing& drawing, float width) {
   MeasuringCanvas measuring(canvas);

@@ -15,6 +15,12 @@ struct Drawing {
   std::function<float(Sketch& sketch, PlotPoint at, float width)> body;
 };
 
+/// Draws two parts beside each other from a width of `wide_from` pixels (at scale 1) on, else below each
+/// other; gives the y where they end.
+using PaintPart = std::function<float(PlotPoint at, float width)>;
+float paint_pair(Sketch& sketch, PlotPoint at, float width, float wide_from, const PaintPart& one,
+                 const PaintPart& other);
+
 /// Height at this width, in the pixels of `canvas`.
 float drawing_height(const Canvas& canvas, const Drawing& drawing, float width);
 

@@ -8,9 +8,9 @@
 namespace isobar {
 
 struct OwnPicture {
-  Drawing drawing;      ///< without a body where there is nothing to draw
-  std::string nothing;  ///< why there is nothing to draw; "" = there is
-  std::string hint;     ///< what to do then
+  Drawing drawing;           ///< without a body where there is nothing to draw
+  std::string nothing = {};  ///< why there is nothing to draw; "" = there is
+  std::string hint = {};     ///< what to do then
 };
 
 /// Which picture it is depends on the run's lesson and on what the run recorded. Error (exit code 2) when the

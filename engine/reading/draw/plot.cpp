@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/chart.h"
 #include "draw/colour.h"
-#include "draw/x_marks.h"
 
 namespace isobar {
 namespace {
@@ -358,25 +358,17 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
   if (spec.legend) paint_legend(canvas, theme, spec, view, at);
 }
 
-void paint_whole(Canvas& canvas, const Theme& theme, const PlotSpec& spec, PlotView view,
-                 const PlotLink& link, const Box& box, Smoother& smoother) {
-  const PlotLayout at = lay_out(spec, view, link, box, canvas, 1);
-  paint_plot(canvas, theme, spec, view, link, at, smoother);
-}
-
 std::string plot_csv(const PlotSpec& spec, const PlotView& view) {
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
   std::string out = "line," + spec.x_title + ",value\n";
   for (const PlotLine* const line : lines) {
-    std::string label = line->label;
-    std::replace(label.begin(), label.end(), '"', '\'');
     const auto add = [&](const std::string& name, const Curve* curve) {
       for (std::size_t i = 0; curve != nullptr && i < curve->y.size(); ++i)
-        out += fmt::format("\"{}\",{},{}\n", name, (*line->places)[curve->row(i)], curve->y[i]);
+        out += fmt::format("{},{},{}\n", csv_quoted(name), (*line->places)[curve->row(i)], curve->y[i]);
     };
-    add(label, line->curve);
-    add(label + ", p10", line->low);
-    add(label + ", p90", line->high);
+    add(line->label, line->curve);
+    add(line->label + ", p10", line->low);
+    add(line->label + ", p90", line->high);
   }
   for (const PlotLevel& level : spec.levels) out += fmt::format("\"{}\",,{}\n", level.label, level.value);
   return out;

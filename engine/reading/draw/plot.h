@@ -5,10 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "analyse/run_series.h"
 #include "draw/canvas.h"
-#include "draw/smooth.h"
 
 namespace isobar {
+
+class Smoother;  // draw/band.h
 
 /// How far a value may lie elsewhere.
 struct PlotReach {
@@ -67,8 +69,8 @@ struct PlotView {
   bool fit_y = true;
   double y_least = 0, y_most = 1;  ///< as drawn; eases towards what fits
   double want_least = 0, want_most = 1;
-  bool drawn = false;            ///< was drawn before: limits ease, else they jump
-  std::set<std::string> hidden;  ///< line ids
+  bool drawn = false;                 ///< was drawn before: limits ease, else they jump
+  std::set<std::string> hidden = {};  ///< line ids
 
   /// The y limits come nearer to those that are wanted by this part of the way; the last thousandth of the
   /// height is one step, so that a plot at rest is the same however it came there.
@@ -122,7 +124,7 @@ void paint_lines(Canvas& canvas, const PlotSpec& spec, const PlotView& view, con
 
 /// A plot as a picture, with limits that fit at once.
 void paint_whole(Canvas& canvas, const Theme& theme, const PlotSpec& spec, PlotView view,
-                 const PlotLink& link, const Box& box, Smoother& smoother);
+                 const PlotLink& link, const Box& box);
 
 /// Only the legend, into `layout.legend`.
 void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
@@ -134,5 +136,32 @@ std::vector<std::pair<const PlotLine*, Box>> legend_boxes(const PlotSpec& spec, 
 
 /// Every value of the shown lines as comma-separated text: line, x, value.
 std::string plot_csv(const PlotSpec& spec, const PlotView& view);
+
+// Lines that lie on each other take turns, so that each is seen.
+
+/// Width of the pieces that such lines draw by turns, in pixels along x: a dash and its gap fit in.
+inline constexpr float kTurnWidth = 14;
+
+/// Whose turn it is: of every `parts` pieces a line draws the one numbered `part`.
+struct Turn {
+  std::size_t part = 0;
+  std::size_t parts = 1;
+};
+
+/// The group of each line whose places and values are those of others to the last bit, from 1 on; 0 for one
+/// that stands alone. Takes as long as reading every value of those that are equal.
+std::vector<std::size_t> equal_lines(const std::vector<PlotLine>& lines);
+
+/// The turn of each of `shown`: a line that is hidden leaves its pieces to the others of its group.
+std::vector<Turn> turns_of(const std::vector<const PlotLine*>& shown);
+
+/// Pieces `width` wide between `begin` and `end`, in pixels along x.
+struct TurnPieces {
+  float begin = 0, end = 0;
+  float width = kTurnWidth;
+};
+
+/// What one of them draws of their path, between these ends.
+PlotPath turn_of(const PlotPath& path, Turn turn, const TurnPieces& pieces);
 
 }  // namespace isobar

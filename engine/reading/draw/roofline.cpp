@@ -75,12 +75,6 @@ void paint_bandwidth(Sketch& sketch, const RooflineChart& roofline, const ChartA
                        has_room ? 1 : 0);
 }
 
-void paint_number(Sketch& sketch, PlotPoint at, std::size_t number) {
-  sketch.canvas().circle(at, sketch.px(9), sketch.theme().accent, true);
-  sketch.canvas().text(at.x, at.y - sketch.px(7), std::to_string(number), Face::small,
-                       sketch.theme().on_accent, 0.5F);
-}
-
 /// Where the number of each point stands: on it, or beside those that lie there already, below the names of
 /// roofs.
 std::vector<PlotPoint> number_places(Sketch& sketch, const RooflineChart& roofline, const ChartArea& area,

@@ -92,10 +92,8 @@ void draw_legend(Canvas& canvas, const Theme& theme, const Scaling& scaling, con
   PlotLayout at;
   at.legend = {kLeft, 58, kPageWidth - kLeft, 58};
   paint_legend(canvas, theme, spec, {}, at);
-  const bool gaps =
-      std::any_of(scaling.points.begin(), scaling.points.end(),
-                  [](const ScalingFigures& point) { return point.is_gap() || !point.efficiency; });
-  if (!gaps) return;
+  const auto lacks = [](const ScalingFigures& point) { return point.is_gap() || !point.efficiency; };
+  if (std::ranges::none_of(scaling.points, lacks)) return;
   const float x = legend_boxes(spec, at, canvas).back().second.x1 + 18;
   canvas.mark({x, 67}, Mark::cross, 4, theme.dim);
   canvas.text(x + 10, 60, "no value", Face::small, theme.text);
@@ -104,9 +102,8 @@ void draw_legend(Canvas& canvas, const Theme& theme, const Scaling& scaling, con
 }  // namespace
 
 std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption) {
-  const bool nothing = std::all_of(scaling.points.begin(), scaling.points.end(),
-                                   [](const ScalingFigures& point) { return point.is_gap(); });
-  if (nothing) throw Error("no point has a value to draw", caption.title, "", Exit::failed);
+  if (std::ranges::all_of(scaling.points, &ScalingFigures::is_gap))
+    throw Error("no point has a value to draw", caption.title, "", Exit::failed);
   std::vector<std::string> protocol;
   for (const std::string& sentence : caption.protocol) {
     for (const std::string& line : wrapped(sentence, kColumns)) protocol.push_back(line);
@@ -123,24 +120,52 @@ std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption) 
       std::pow(std::max(2.0, static_cast<double>(ranks.back()) / static_cast<double>(ranks.front())), 0.08);
   link.x_least = static_cast<double>(ranks.front()) / room;
   link.x_most = static_cast<double>(ranks.back()) * room;
-  Smoother smoother;
   PlotSpec rates = panel_of(scaling, "samples/s of all ranks (logarithmic)", kRate);
   draw_legend(canvas, theme, scaling, rates);
-  PlotView logarithmic;
-  logarithmic.log_y = true;
   const float middle = kPageWidth / 2;
-  paint_whole(canvas, theme, rates, logarithmic, link, {0, kPanelsTop, middle, kPanelsBottom}, smoother);
-  PlotSpec efficiency = panel_of(
-      scaling,
-      fmt::format("efficiency in % of {} rank{}", scaling.base_ranks, scaling.base_ranks == 1 ? "" : "s"),
-      kPercent);
+  paint_whole(canvas, theme, rates, {.log_y = true}, link, {0, kPanelsTop, middle, kPanelsBottom});
+  PlotSpec efficiency =
+      panel_of(scaling, "efficiency in % of " + counted(scaling.base_ranks, "rank"), kPercent);
   efficiency.from_zero = true;
-  paint_whole(canvas, theme, efficiency, {}, link, {middle, kPanelsTop, kPageWidth, kPanelsBottom}, smoother);
-  float y = kPanelsBottom + 8;
-  for (const std::string& line : protocol) {
+  paint_whole(canvas, theme, efficiency, {}, link, {middle, kPanelsTop, kPageWidth, kPanelsBottom});
+  for (float y = kPanelsBottom + 8; const std::string& line : protocol) {
     canvas.text(kLeft, y, line, Face::small, theme.dim);
     y += kLineHeight;
   }
+  return canvas.text();
+}
+
+std::string draw_curve(const RunReader& reader) {
+  const RunView& view = reader.view();
+  if (view.scores.size() < 2) {
+    throw Error("the run has fewer than two scores to draw", reader.folder().string(),
+                "wait for its first epoch");
+  }
+  const Theme& theme = theme_of(false);
+  const RunScores& last = view.scores.back();
+  const auto with_value = [](const char* name, double value) {
+    return fmt::format("{} {:.3f}", name, value);
+  };
+  std::vector<std::pair<double, double>> points;
+  for (const RunScores& at : view.scores) points.emplace_back(at.step, at.rmse);
+  PlotSpec spec;
+  spec.title = fmt::format("{}, {}: validation RMSE of {} by step", view.lesson, view.preset, last.headline);
+  spec.subtitle =
+      "in standard deviations; lower is better; on " + view.device + ", " + view.started.substr(0, 10);
+  spec.x_title = "step";
+  spec.x_is_whole = spec.from_zero = true;
+  spec.legend = false;
+  spec.lines = {line_of("forecast", theme.accent, points)};
+  spec.lines[0].end_words = with_value("forecast", last.rmse);
+  const auto add_level = [&](const char* name, double value, Dash dash) {
+    if (value > 0) spec.levels.push_back({name, value, theme.dim, dash, with_value(name, value)});
+  };
+  add_level("persistence", last.persistence_rmse, Dash::dashed);
+  add_level("climatology", last.climatology_rmse, Dash::dotted);
+  PlotLink link;
+  link.x_most = std::max(1.0, static_cast<double>(last.step));
+  SvgCanvas canvas(720, 380, theme.panel);
+  paint_whole(canvas, theme, spec, {}, link, {0, 0, 720, 380});
   return canvas.text();
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/run_reader.h"
 #include "analyse/scaling.h"
 
 namespace isobar {
@@ -17,5 +18,9 @@ struct ScalingCaption {
 /// a value is a cross at the top, and its line is broken there. Error (exit code 1) when no point has a
 /// value.
 std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption);
+
+/// The skill of a run as an SVG picture: RMSE of the headline channel by step, beside persistence and
+/// climatology. Error (exit code 2) when the run has fewer than two scores.
+std::string draw_curve(const RunReader& reader);
 
 }  // namespace isobar

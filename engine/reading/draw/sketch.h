@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "draw/canvas.h"
-#include "draw/theme.h"
+#include "draw/colour.h"
 
 namespace isobar {
 

@@ -32,6 +32,14 @@ std::string place_list(std::span<const PlotPoint> points) {
   return out;
 }
 
+std::string place_of(const Box& box) {
+  return fmt::format("x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\"", box.x0, box.y0,
+                     box.width(), box.height());
+}
+
+bool is_mono(Face face) { return face == Face::mono || face == Face::mono_small; }
+bool is_heavy(Face face) { return face == Face::bold || face == Face::title; }
+
 std::string base64(std::string_view bytes) {
   static constexpr std::string_view kLetters =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -75,15 +83,11 @@ void SvgCanvas::line(std::span<const PlotPoint> points, Colour colour, float wid
 }
 
 void SvgCanvas::fill(const Box& box, Colour colour, float rounding) {
-  body_ +=
-      fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" rx=\"{:.1f}\" {}/>\n",
-                  box.x0, box.y0, box.width(), box.height(), rounding, paint("fill", colour));
+  body_ += fmt::format("<rect {} rx=\"{:.1f}\" {}/>\n", place_of(box), rounding, paint("fill", colour));
 }
 
 void SvgCanvas::frame(const Box& box, Colour colour) {
-  body_ +=
-      fmt::format("<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"none\" {}/>\n",
-                  box.x0, box.y0, box.width(), box.height(), paint("stroke", colour));
+  body_ += fmt::format("<rect {} fill=\"none\" {}/>\n", place_of(box), paint("stroke", colour));
 }
 
 void SvgCanvas::polygon(std::span<const PlotPoint> points, Colour colour) {
@@ -104,42 +108,35 @@ void SvgCanvas::circle(PlotPoint at, float radius, Colour colour, bool filled) {
 
 void SvgCanvas::text(float x, float y, std::string_view words, Face face, Colour colour, float across) {
   const char* const anchor = across <= 0 ? "start" : across >= 1 ? "end" : "middle";
-  const bool mono = face == Face::mono || face == Face::mono_small;
-  const bool heavy = face == Face::bold || face == Face::title;
   const float size = line_height(face);
   body_ += fmt::format(
       "<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\" text-anchor=\"{}\"{}{} {}>{}</text>\n", x,
-      y + size * 0.82F, size * kEm, anchor, heavy ? " font-weight=\"600\"" : "",
-      mono ? " font-family=\"JetBrains Mono, monospace\"" : "", paint("fill", colour), xml_escaped(words));
+      y + size * 0.82F, size * kEm, anchor, is_heavy(face) ? " font-weight=\"600\"" : "",
+      is_mono(face) ? " font-family=\"JetBrains Mono, monospace\"" : "", paint("fill", colour),
+      xml_escaped(words));
 }
 
 float SvgCanvas::text_width(std::string_view words, Face face) const {
-  const bool mono = face == Face::mono || face == Face::mono_small;
-  const bool heavy = face == Face::bold || face == Face::title;
   int hundredths = 0;
   for (const char c : words) {
     const auto code = static_cast<unsigned char>(c);
     if ((code & 0xc0U) == 0x80U) continue;  // the rest of a letter
-    hundredths += code >= ' ' && code <= '~' && !mono ? kWidths[static_cast<std::size_t>(code - ' ')] : 60;
+    hundredths +=
+        code >= ' ' && code <= '~' && !is_mono(face) ? kWidths[static_cast<std::size_t>(code - ' ')] : 60;
   }
-  return line_height(face) * kEm * static_cast<float>(hundredths) / 100 * (heavy ? 1.05F : 1);
+  return line_height(face) * kEm * static_cast<float>(hundredths) / 100 * (is_heavy(face) ? 1.05F : 1);
 }
 
 void SvgCanvas::picture(const Box& box, const std::shared_ptr<const Picture>& picture) {
   const std::string png = encode_png(picture->rgba, picture->height, picture->width, 4);
-  body_ += fmt::format(
-      "<image x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" preserveAspectRatio=\"none\" "
-      "href=\"data:image/png;base64,{}\"/>\n",
-      box.x0, box.y0, box.width(), box.height(), base64(png));
+  body_ += fmt::format("<image {} preserveAspectRatio=\"none\" href=\"data:image/png;base64,{}\"/>\n",
+                       place_of(box), base64(png));
 }
 
 void SvgCanvas::push_clip(const Box& box) {
   ++clips_;
-  body_ += fmt::format(
-      "<clipPath id=\"c{0}\"><rect x=\"{1:.1f}\" y=\"{2:.1f}\" width=\"{3:.1f}\" "
-      "height=\"{4:.1f}\"/></clipPath>"
-      "<g clip-path=\"url(#c{0})\">\n",
-      clips_, box.x0, box.y0, box.width(), box.height());
+  body_ += fmt::format("<clipPath id=\"c{0}\"><rect {1}/></clipPath><g clip-path=\"url(#c{0})\">\n", clips_,
+                       place_of(box));
 }
 
 void SvgCanvas::pop_clip() { body_ += "</g>\n"; }

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/find.h"
 #include "core/text.h"
-#include "draw/field_map.h"
+#include "draw/band.h"
+#include "draw/sketch.h"
 #include "draw/svg_canvas.h"
 
 namespace isobar {
@@ -106,27 +108,12 @@ std::vector<std::string> stages_of(const std::vector<StageBar>& bars) {
   std::vector<std::string> out;
   for (const StageBar& bar : bars) {
     for (const auto& [stage, us] : bar.stages_us) {
-      if (us > 0 && std::find(out.begin(), out.end(), stage) == out.end()) out.push_back(stage);
+      if (us > 0 && !holds(out, stage)) out.push_back(stage);
     }
   }
   std::stable_partition(out.begin(), out.end(), [](const std::string& stage) { return stage != "rest"; });
   return out;
 }
-
-namespace {
-
-void paint_legend(Canvas& canvas, const Theme& theme, const std::vector<std::string>& stages) {
-  constexpr float kLeft = 12, kTop = 10, kSquare = 12, kGap = 6, kBetween = 20;
-  float x = kLeft;
-  for (const std::string& stage : stages) {
-    canvas.fill({x, kTop, x + kSquare, kTop + kSquare}, stage_colour(theme, stage));
-    x += kSquare + kGap;
-    canvas.text(x, kTop - 1, stage, Face::small, theme.text);
-    x += canvas.text_width(stage, Face::small) + kBetween;
-  }
-}
-
-}  // namespace
 
 std::string Figures::figure(float height, const Words& words, const Paint& paint, const std::string& more) {
   const auto drawn = [&](bool dark) {
@@ -162,7 +149,9 @@ std::string Figures::stage_bars(const std::vector<StageBar>& bars, const std::st
   constexpr float kLegend = 28;
   const float height = kLegend + stage_bars_height(bars, SvgCanvas(kWidth, 1, theme_of(false).panel));
   return figure(height, {title, caption}, [&](Canvas& canvas, const Theme& theme) {
-    paint_legend(canvas, theme, stages_of(bars));
+    std::vector<LegendEntry> legend;
+    for (const std::string& stage : stages_of(bars)) legend.push_back({stage, stage_colour(theme, stage)});
+    Sketch(canvas, theme).legend({12, 8}, kWidth, legend);
     paint_stage_bars(canvas, theme, bars, {0, kLegend, kWidth, height});
   });
 }
@@ -175,7 +164,7 @@ std::string Figures::waterfall(const OfTheme<WaterfallSpec>& spec_of, const std:
   });
 }
 
-std::string Figures::maps(const std::vector<Map>& maps, const std::string& title,
+std::string Figures::maps(const std::vector<MapSpec>& maps, const std::string& title,
                           const std::string& caption) {
   if (maps.empty()) return "";
   const float gap = 12,
@@ -186,10 +175,8 @@ std::string Figures::maps(const std::vector<Map>& maps, const std::string& title
       kAround + width * static_cast<float>(first.height) / static_cast<float>(std::max(1, first.width));
   return figure(height, {title, caption}, [&](Canvas& canvas, const Theme& theme) {
     float x = 0;
-    for (const Map& map : maps) {
-      const MapColours colours = map.diverging ? MapColours::diverging : MapColours::sequential;
-      paint_map(canvas, theme, {map.title, map.picture, map.least, map.most, colours},
-                {x, 0, x + width, height});
+    for (const MapSpec& map : maps) {
+      paint_map(canvas, theme, map, {x, 0, x + width, height});
       x += width + gap;
     }
   });

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "draw/field_map.h"
 #include "draw/plot.h"
 #include "draw/stage_bars.h"
-#include "draw/waterfall.h"
 
 namespace isobar {
 
@@ -29,13 +29,7 @@ class Figures {
                          const std::string& caption);
   std::string waterfall(const OfTheme<WaterfallSpec>& spec_of, const std::string& caption);
   /// The maps side by side, as wide as the page.
-  struct Map {
-    std::string title;
-    std::shared_ptr<const Picture> picture;
-    double least = 0, most = 1;
-    bool diverging = false;
-  };
-  std::string maps(const std::vector<Map>& maps, const std::string& title, const std::string& caption);
+  std::string maps(const std::vector<MapSpec>& maps, const std::string& title, const std::string& caption);
 
  private:
   struct Words {

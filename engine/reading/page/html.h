@@ -39,7 +39,10 @@ struct HtmlLink {
 };
 
 /// The whole page, with its style in it: nothing is fetched, nothing is run.
-std::string html_document(std::string_view title, std::string_view style,
-                          const std::vector<HtmlLink>& contents, std::string_view body);
+std::string html_document(std::string_view title, const std::vector<HtmlLink>& contents,
+                          std::string_view body);
+
+/// Light, dark by the reader's wish, and light on paper.
+std::string page_style();
 
 }  // namespace isobar

@@ -6,9 +6,10 @@
 
 #include "analyse/case_warnings.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
+#include "draw/colour.h"
 #include "draw/field_map.h"
-#include "draw/theme.h"
 #include "fields/npy.h"
 #include "page/html.h"
 #include "page/report_parts.h"
@@ -63,9 +64,7 @@ std::string dashes_text(const PlotSpec& spec) {
   for (const auto& [dash, words] :
        {std::pair{Dash::solid, "solid, measured"}, std::pair{Dash::dashed, "dashed, recorded"},
         std::pair{Dash::dotted, "dotted, predicted"}}) {
-    const bool any = std::any_of(spec.lines.begin(), spec.lines.end(),
-                                 [dash = dash](const PlotLine& line) { return line.dash == dash; });
-    if (any) parts.emplace_back(words);
+    if (find_by(spec.lines, &PlotLine::dash, dash) != nullptr) parts.emplace_back(words);
   }
   return "Lines: " + joined(parts, "; ") + ".";
 }
@@ -99,15 +98,14 @@ std::string curve_figure(const ReportCases& cases, const WantedCurve& wanted, Fi
 }
 
 /// The stages of a step and what is left of it, each a mean over the repeats.
-std::vector<std::pair<std::string, double>> mean_stages_us(const RunCase& one) {
-  std::vector<std::pair<std::string, double>> out;
+StageTimes mean_stages_us(const RunCase& one) {
+  StageTimes out;
   double step_us = 0, known_us = 0;
   for (const SteadyFigures& run : one.repeats) {
     step_us += run.view.summary.step_us;
     for (const auto& [stage, us] : run.view.summary.stages_us) {
-      auto found =
-          std::find_if(out.begin(), out.end(), [&name = stage](auto& known) { return known.first == name; });
-      if (found == out.end()) found = out.insert(out.end(), {stage, 0.0});
+      auto* found = find_by(out, &StageTimes::value_type::first, stage);
+      if (found == nullptr) found = &out.emplace_back(stage, 0);
       found->second += us;
       known_us += us;
     }
@@ -124,14 +122,11 @@ Table bars_table(const std::vector<StageBar>& bars) {
   table.columns.push_back("step");
   for (const StageBar& bar : bars) {
     std::vector<std::string> row = {bar.label};
-    double step_us = 0;
     for (const std::string& stage : stages) {
-      const auto found = std::find_if(bar.stages_us.begin(), bar.stages_us.end(),
-                                      [&](const auto& one) { return one.first == stage; });
-      row.push_back(found == bar.stages_us.end() ? "-" : milliseconds_text(found->second));
+      const auto* const found = find_by(bar.stages_us, &StageTimes::value_type::first, stage);
+      row.push_back(found == nullptr ? "-" : milliseconds_text(found->second));
     }
-    for (const auto& [stage, us] : bar.stages_us) step_us += us;
-    row.push_back(milliseconds_text(step_us));
+    row.push_back(milliseconds_text(total_us(bar.stages_us)));
     table.add(std::move(row));
   }
   return table;
@@ -176,7 +171,7 @@ std::string maps_of(const std::filesystem::path& file, const std::string& title,
   const auto map = [&](const char* name, std::span<const float> values, float from, float to,
                        bool diverging) {
     const MapColours colours = diverging ? MapColours::diverging : MapColours::sequential;
-    return Figures::Map{name, draw_map(values, rows, columns, from, to, colours), from, to, diverging};
+    return MapSpec{name, draw_map(values, rows, columns, from, to, colours), from, to, colours};
   };
   return figures.maps(
       {map("target", target, least, most, false), map("forecast", forecast, least, most, false),
@@ -212,17 +207,14 @@ std::string anatomy_part(const ReportCases& cases, Figures& figures) {
     const RunSummary& summary = cases[i].view().summary;
     if (!(summary.step_us > 0) || summary.stages_us.empty() || cases[i].repeats.empty()) continue;
     StageBar bar{label_of(cases, i), "", mean_stages_us(cases[i]), cases[i].view().provenance == "predicted"};
-    double step_us = 0;
-    for (const auto& [stage, us] : bar.stages_us) step_us += us;
-    bar.words = milliseconds_text(step_us) + " ms";
+    bar.words = milliseconds_text(total_us(bar.stages_us)) + " ms";
     bars.push_back(std::move(bar));
   }
   if (bars.empty()) return "";
   std::string caption = "Mean over the steps after the warm-up and over the repeats";
-  if (std::any_of(cases.begin(), cases.end(), [](auto& one) { return one.view().summary.world > 1; }))
+  if (std::ranges::any_of(cases, [](const RunCase& one) { return one.view().summary.world > 1; }))
     caption += "; of several ranks those of rank 0";
-  if (std::any_of(bars.begin(), bars.end(), [](const StageBar& bar) { return bar.predicted; }))
-    caption += "; pale with a dotted edge: predicted";
+  if (find_by(bars, &StageBar::predicted, true) != nullptr) caption += "; pale with a dotted edge: predicted";
   Html out;
   out.raw(figures.stage_bars(bars, "Stages of a step", caption + "."));
   out.table(bars_table(bars));

@@ -3,15 +3,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
+#include "analyse/case_tables.h"
+#include "analyse/case_warnings.h"
+#include "analyse/ladder.h"
+#include "analyse/run_comparison.h"
+#include "analyse/run_prediction.h"
 #include "core/clock.h"
+#include "core/find.h"
 #include "core/text.h"
+#include "course/calibration.h"
+#include "course/question.h"
+#include "draw/colour.h"
 #include "page/html.h"
-#include "page/page_style.h"
 #include "page/report_parts.h"
 
 namespace isobar {
-
 namespace {
 
 /// "Isobar report: 01_baseline, 02_workers", as who has forty of them finds one.
@@ -20,15 +28,230 @@ std::string title_of(const std::vector<RunCase>& cases) {
   std::vector<std::string> lessons;
   for (const RunCase& one : cases) {
     const std::string lesson = printable(one.view().lesson, 40);
-    if (!lesson.empty() && std::find(lessons.begin(), lessons.end(), lesson) == lessons.end())
-      lessons.push_back(lesson);
+    if (!lesson.empty() && !holds(lessons, lesson)) lessons.push_back(lesson);
   }
   const bool more = lessons.size() > kMost;
   if (more) lessons.resize(kMost);
   return "Isobar report" + (lessons.empty() ? "" : ": " + joined(lessons)) + (more ? ", ..." : "");
 }
 
+constexpr std::size_t kMostValue = 200;
+
+WaterfallSpec waterfall_of(const Theme& theme, const RunComparison& found, const std::string& base,
+                           const std::string& other, std::size_t index) {
+  WaterfallSpec out;
+  out.id = "waterfall-" + other;
+  out.title = fmt::format("From {} to {}: ms a {}", base, other, found.per);
+  out.base = base;
+  out.other = other;
+  out.base_colour = theme.series[0];
+  out.other_colour = theme.series[index % theme.series.size()];
+  out.base_us = found.step.base_us;
+  out.other_us = found.step.other_us;
+  for (const StageDifference& part : found.stages) out.terms.push_back({part.stage, part.more_us()});
+  return out;
+}
+
+/// One rung a lesson, in the order of their names, which is that of the ladder: the first case of each.
+std::vector<Rung> rungs_of(const ReportCases& cases) {
+  std::vector<Rung> out;
+  for (const RunCase& one : cases) {
+    const RunView& view = one.view();
+    const bool fits = view.is_measured_here() && view.fault.empty() && view.summary.measure.empty();
+    if (fits && find_by(out, &Rung::lesson, view.lesson) == nullptr)
+      out.push_back({view.lesson, one.repeats, one.config});
+  }
+  std::ranges::sort(out, {}, &Rung::lesson);
+  return out;
+}
+
+std::string speed_text(const std::optional<SpeedUp>& speed) { return speed ? ratio_text(*speed) : "-"; }
+
+/// Of each question the newest answer, in the order in which they were first asked.
+std::vector<const StoredAnswer*> newest_answers(const CourseProgress& progress,
+                                                const std::set<std::string>& lessons) {
+  std::vector<const StoredAnswer*> out;
+  std::set<std::string> seen;
+  for (const StoredAnswer& one : progress.answers) {
+    const bool wanted = lessons.empty() || lessons.count(one.lesson) != 0;
+    if (wanted && seen.insert(one.id).second) out.push_back(progress.answer(one.id));
+  }
+  return out;
+}
+
+std::string calibration_text(const CourseProgress& progress) {
+  const Calibration found = calibrate(progress);
+  std::string out;
+  if (found.asked > 0) out = fmt::format("{} of {} first answers were right. ", found.right, found.asked);
+  if (!found.you.empty())
+    out += fmt::format("Numbers were typically off by a factor of {:.1f} ({} of them).",
+                       found.typical_factor_you(), found.you.size());
+  return out;
+}
+
+std::string runs_part(const ReportCases& cases, const std::vector<RunComparison>& found) {
+  Html out;
+  out.table(cases_table(cases, found));
+  for (const std::string& warning : case_warnings(cases)) out.paragraph(warning, "mark");
+  return out.markup();
+}
+
+std::string hardware_part(const ReportCases& cases) {
+  constexpr std::string_view kEnvironment = "environment.";
+  std::vector<std::string> keys;
+  for (const RunCase& one : cases) {
+    for (const auto& [key, value] : one.config) {
+      if (key.starts_with(kEnvironment) && key != "environment.command" && !holds(keys, key))
+        keys.push_back(key);
+    }
+  }
+  Table common = {.columns = {"where and with what", "all runs"}, .left = 2};
+  Table of_each = {.columns = {"where and with what"}, .left = cases.size() + 1};
+  for (std::size_t i = 0; i < cases.size(); ++i) of_each.columns.push_back(case_label(i));
+  for (const std::string& key : keys) {
+    std::vector<std::string> row = {key.substr(kEnvironment.size())};
+    for (const RunCase& one : cases) {
+      const std::string value = printable(minute_text(value_in(one.config, key)), kMostValue);
+      row.push_back(value.empty() ? "-" : value);
+    }
+    const bool is_common =
+        cases.size() > 1 && std::count(row.begin() + 1, row.end(), row[1]) == std::ssize(cases);
+    if (is_common)
+      common.add({row[0], row[1]});
+    else
+      of_each.add(std::move(row));
+  }
+  Html out;
+  out.table(common);
+  out.table(of_each);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::string command = value_in(cases[i].config, "environment.command");
+    if (command.empty()) continue;
+    out.element("h3", case_label(i) + " was started by");
+    out.command(command);
+  }
+  return out.markup();
+}
+
+std::string settings_part(const ReportCases& cases) {
+  if (cases.size() < 2) return "";
+  const Table settings = keys_table(differing_keys(cases), /*environment=*/false, cases.size());
+  const bool unknown = some_settings_unknown(cases);
+  Html out;
+  if (unknown) out.paragraph("The settings of a run without run.toml are not known.", "mark");
+  if (settings.empty() && !unknown) out.paragraph("No key differs.");
+  out.table(settings);
+  return out.markup();
+}
+
+std::string formulas_part(const ReportCases& cases) {
+  Table table = {.caption =
+                     "ms a step of the run itself, without its repeats: what the kept rates of this machine "
+                     "predict, beside what was measured",
+                 .columns = {"run", "stage", "by formula", "measured", "measured / formula"},
+                 .left = 2};
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const RunView& view = cases[i].view();
+    if (!view.is_measured_here() || view.summary.step_us <= 0) continue;
+    const std::optional<StepStages> predicted = predicted_for(cases[i].folder, view.lesson);
+    if (!predicted) continue;
+    const auto add = [&](const std::string& stage, double formula_us, double measured_us) {
+      if (formula_us <= 0 && measured_us <= 0) return;
+      const bool both = formula_us > 0 && measured_us > 0;
+      table.add({case_label(i), stage, milliseconds_text(formula_us), milliseconds_text(measured_us),
+                 both ? fmt::format("{:.2f}", measured_us / formula_us) : "-"});
+    };
+    for (const auto& [stage, us] : predicted->named()) add(stage, us, view.summary.stage_us(stage));
+    add("step", predicted->step_us(), view.summary.step_us);
+  }
+  Html out;
+  out.table(table);
+  return out.markup();
+}
+
+std::string compared_part(const ReportCases& cases, const std::vector<RunComparison>& all, Figures& figures) {
+  Html out;
+  for (std::size_t i = 1; i < cases.size(); ++i) {
+    const RunComparison& found = all[i - 1];
+    const std::string base = case_label(0), other = case_label(i);
+    const std::string &from = cases.front().view().lesson, &to = cases[i].view().lesson;
+    out.element("h3", fmt::format("{} and {}: {}", base, other, from == to ? from : from + ", " + to));
+    out.paragraph(comparison_sentence(found, base, other), "said");
+    if (i >= kMostDrawnRuns) continue;
+    if (found.step.base_us > 0 && found.step.other_us > 0)
+      out.raw(figures.waterfall(
+          [&](const Theme& theme) { return waterfall_of(theme, found, base, other, i); }, found.no_ratio));
+    out.table(stages_table(found, base, other));
+    out.table(losses_table(found, base, other));
+    if (const std::string command = repeats_command(cases.front(), cases[i], found); !command.empty()) {
+      out.paragraph("More repeats would tell:", "dim");
+      out.command(command);
+    }
+  }
+  return out.markup();
+}
+
+std::string ladder_part(const ReportCases& cases) {
+  const std::vector<Rung> rungs = rungs_of(cases);
+  if (rungs.size() < 2) return "";
+  const std::vector<RungVerdict> verdicts = judge_ladder(rungs);
+  Table table = {.caption = "each lesson against the one before it and against the first",
+                 .columns = {"lesson", "type", "where the time goes", "like the first", "samples/s",
+                             "on last", "on first", "MFU", "valid loss"},
+                 .left = 4};
+  Html out;
+  for (std::size_t i = 0; i < rungs.size(); ++i) {
+    const RungVerdict& rung = verdicts[i];
+    table.add({rungs[i].lesson, rung.precision + (rung.emulated ? " emulated" : ""),
+               rung.parts.is_known() ? rung.parts.text(2) : "-", parity_name(rung.parity),
+               rung.rate.empty() ? "-" : fmt::format("{:.1f}", rung.rate.median()),
+               speed_text(rung.on_previous), speed_text(rung.on_baseline),
+               rung.mfu > 0 ? fmt::format("{:.1f} %", 100 * rung.mfu) : "-",
+               rung.valid_loss.empty() ? "-" : fmt::format("{:.4f}", rung.valid_loss.median())});
+  }
+  out.table(table);
+  for (const RungVerdict& rung : verdicts) {
+    for (const std::string& note : rung.notes) out.paragraph(note, "mark");
+  }
+  return out.markup();
+}
+
+std::string answers_part(const CourseProgress& progress, const ReportCases& cases,
+                         const std::filesystem::path& home) {
+  std::set<std::string> lessons;
+  for (const RunCase& one : cases) lessons.insert(one.view().lesson);
+  const std::vector<const StoredAnswer*> answers = newest_answers(progress, lessons);
+  Html out;
+  if (!progress.problems.empty())
+    out.paragraph("Lines of the record could not be read and are left out.", "mark");
+  if (answers.empty()) {
+    out.paragraph("No question of these lessons was answered yet.");
+    return out.markup();
+  }
+  const CourseQuestions all = all_questions(home);
+  Table table = {
+      .caption =
+          "answers were stored before the runs were looked at; what is not revealed yet has no truth here",
+      .columns = {"question", "asked", "answer", "outcome", "truth", "from", "answered"},
+      .left = 7};
+  for (const StoredAnswer* const answer : answers) {
+    const Question* const question = find_by(all.questions, &Question::id, answer->id);
+    const StoredReveal* const reveal = progress.reveal(answer->id);
+    table.add({answer->id, question == nullptr ? "a question of another version" : question->ask,
+               question == nullptr ? answer->text : answer_words(*question, *answer),
+               reveal == nullptr ? "committed" : reveal->outcome, reveal == nullptr ? "" : reveal->truth,
+               reveal == nullptr ? "" : reveal->source, minute_text(answer->time)});
+  }
+  out.table(table);
+  if (const std::string text = calibration_text(progress); !text.empty()) out.paragraph(text);
+  return out.markup();
+}
+
 }  // namespace
+
+std::string milliseconds_text(double us) {
+  return us > 0 ? fmt::format("{:.{}f}", us * 1e-3, us < 100 ? 4 : 2) : "-";
+}
 
 std::string report_page(const std::vector<RunCase>& cases, const CourseProgress* answers,
                         const std::filesystem::path& home, const ReportWish& wish) {
@@ -57,8 +280,7 @@ std::string report_page(const std::vector<RunCase>& cases, const CourseProgress*
   if (wish.maps) add("maps", "Maps", maps_part(cases, figures));
   add("settings", "Settings that differ", settings_part(cases));
   add("hardware", "Hardware and commands", hardware_part(cases));
-  return html_document(wish.title.empty() ? title_of(cases) : wish.title, page_style(), contents,
-                       body.markup());
+  return html_document(wish.title.empty() ? title_of(cases) : wish.title, contents, body.markup());
 }
 
 }  // namespace isobar

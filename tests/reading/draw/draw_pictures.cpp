@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "draw/lesson_pictures.h"
+#include "draw/pictures/pictures.h"
 
 namespace {
 

@@ -119,8 +119,7 @@ TEST_CASE("A plot draws the band around the median, in the colour of the line, a
   link.smoothing = 0.9;  // a median is smooth already
   link.x_most = 59;
   SvgCanvas canvas(400, 200, 0xff000000U);
-  Smoother smoother;
-  paint_whole(canvas, theme_of(true), spec, {}, link, {0, 0, 400, 200}, smoother);
+  paint_whole(canvas, theme_of(true), spec, {}, link, {0, 0, 400, 200});
   const std::string svg = canvas.text();
   CHECK(svg.find("<polygon") != std::string::npos);
   CHECK(svg.find("fill=\"#ff0000\" fill-opacity=\"0.18\"") != std::string::npos);

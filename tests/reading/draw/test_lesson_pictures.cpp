@@ -4,9 +4,8 @@
 #include "config/lesson.h"
 #include "config/load.h"
 #include "core/files.h"
-#include "draw/lesson_pictures.h"
+#include "draw/bars.h"
 #include "draw/pictures/pictures.h"
-#include "draw/stacked_bar.h"
 #include "formula/model_shape.h"
 #include "support/catch.h"
 #include "support/recording_canvas.h"
@@ -19,9 +18,9 @@ namespace {
 /// Draws the picture and checks that it keeps to its box, and that no text covers another.
 void check_drawing(const LessonPicture& picture, float width, float scale) {
   RecordingCanvas canvas(scale);
-  const float height = lesson_picture_height(canvas, picture, width);
+  const float height = drawing_height(canvas, picture.drawing, width);
   const Box box = {40, 30, 40 + width, 30 + height};
-  paint_lesson_picture(canvas, theme_of(true), box, picture);
+  paint_drawing(canvas, theme_of(true), box, picture.drawing);
   INFO(picture.lesson << " " << picture.name << " " << width << " x " << scale);
   CHECK(canvas.reached().x0 >= box.x0);
   CHECK(canvas.reached().y0 >= box.y0);

@@ -2,7 +2,6 @@
 
 #include "core/files.h"
 #include "core/pattern.h"
-#include "draw/curve_picture.h"
 #include "draw/scaling_picture.h"
 #include "draw/stage_bars.h"
 #include "draw/svg_canvas.h"

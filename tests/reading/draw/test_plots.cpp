@@ -3,13 +3,13 @@
 #include <cmath>
 #include <random>
 
+#include "draw/band.h"
+#include "draw/chart.h"
 #include "draw/colour.h"
 #include "draw/decimate.h"
 #include "draw/field_map.h"
 #include "draw/plot.h"
-#include "draw/smooth.h"
 #include "draw/svg_canvas.h"
-#include "draw/x_marks.h"
 #include "support/catch.h"
 
 using namespace isobar;
@@ -209,8 +209,7 @@ TEST_CASE("The words of a level stand where they cover no line") {
   const auto place_of = [&](std::vector<std::pair<double, double>> points) {
     spec.lines = {line_of("forecast", rgb(0xff0000), points)};
     SvgCanvas canvas(400, 300, rgb(0));
-    Smoother smoother;
-    paint_whole(canvas, theme_of(true), spec, {}, link, {0, 0, 400, 300}, smoother);
+    paint_whole(canvas, theme_of(true), spec, {}, link, {0, 0, 400, 300});
     const std::string svg = canvas.text();
     const std::size_t words = svg.find(">persistence 0.34<");
     REQUIRE(words != std::string::npos);

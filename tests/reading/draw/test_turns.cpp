@@ -3,8 +3,8 @@
 #include <map>
 
 #include "draw/colour.h"
+#include "draw/plot.h"
 #include "draw/svg_canvas.h"
-#include "draw/turns.h"
 #include "support/catch.h"
 
 using namespace isobar;

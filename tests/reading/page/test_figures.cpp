@@ -1,4 +1,4 @@
-#include "draw/theme.h"
+#include "draw/colour.h"
 #include "page/figures.h"
 #include "support/catch.h"
 #include "support/count_of.h"

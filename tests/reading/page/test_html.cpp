@@ -1,6 +1,5 @@
 #include "core/text.h"
 #include "page/html.h"
-#include "page/page_style.h"
 #include "support/catch.h"
 #include "support/count_of.h"
 #include "support/hostile_text.h"
@@ -33,7 +32,7 @@ TEST_CASE("no text becomes markup") {
     body.begin_section("part", text);
     body.end_section();
     body.table(table);
-    const std::string page = html_document(text, page_style(), {{"part", text}}, body.markup());
+    const std::string page = html_document(text, {{"part", text}}, body.markup());
     CHECK(count_of(page, "<script") == 0);
     CHECK(count_of(page, "<img") == 0);
     CHECK(count_of(page, "</style>") == 1);

@@ -54,8 +54,8 @@ std::vector<Beside> probes_beside(const fs::path& folder, int ranks) {
     try {
       const RunView view = glance(known.folder);
       if (!view.probe || view.probe->bytes <= 0 || view.probe->algbw_gb_per_s <= 0) continue;
-      const bool is_known = std::any_of(
-          out.begin(), out.end(), [&](const Beside& one) { return one.link.backend == view.probe->backend; });
+      const bool is_known = std::ranges::any_of(
+          out, [&](const Beside& one) { return one.link.backend == view.probe->backend; });
       if (view.summary.world == ranks && !is_known)
         out.push_back({*view.probe, known.folder.filename().string()});
     } catch (const Error&) {  // of another version
@@ -86,14 +86,12 @@ std::vector<std::string> fit_lines(const Timings& timings, const LinkFit& fit) {
   const std::string beta = fit.link.bytes_per_us > 0
                                ? fmt::format(" (beta = 1/B = {:.3g} ns a byte)", 1e3 / fit.link.bytes_per_us)
                                : "";
-  std::vector<std::string> out = {
-      fmt::format(
-          "Fitted link: alpha = {:.3g} us a message, B = {}{}. Its curve, {}, misses the medians by {:.0f} "
-          "% at most.",
-          fit.link.latency_us, rate_text(fit.link.bytes_per_us), beta, all_reduce_formula(timings.kind),
-          100 * fit.worst),
-      fmt::format("busbw at {}: {:.3g} GB/s.", size_text(last.bytes),
-                  timings.busbw(last.bytes, last.time_us))};
+  std::vector<std::string> out = {fmt::format("Fitted link: alpha = {:.3g} us a message, B = {}{}. Its "
+                                              "curve, {}, misses the medians by {:.0f} % at most.",
+                                              fit.link.latency_us, rate_text(fit.link.bytes_per_us), beta,
+                                              all_reduce_formula(timings.kind), 100 * fit.worst),
+                                  fmt::format("busbw at {}: {:.3g} GB/s.", size_text(last.bytes),
+                                              timings.busbw(last.bytes, last.time_us))};
   if (timings.has_link())
     out.push_back(
         fmt::format("comm.link asks for {:.3g} us and {}.", timings.asked.latency_us,
@@ -234,47 +232,39 @@ float TimingChart::paint(Sketch& sketch, PlotPoint at, float width) const {
 float paint_timings(Sketch& sketch, const Timings& timings, const LinkFit& fit, PlotPoint at, float width) {
   at.y = paint_key(sketch, timings, at, width);
   const TimingChart time{timings, fit}, busbw{timings, fit, true};
-  const float gap = sketch.px(28);
-  if (width < 2 * sketch.px(340) + gap) {
-    at.y = time.paint(sketch, at, width) + sketch.px(14);
-    at.y = busbw.paint(sketch, at, width);
-  } else {
-    const float half = (width - gap) / 2;
-    const float end = time.paint(sketch, at, half);
-    at.y = std::max(end, busbw.paint(sketch, {at.x + half + gap, at.y}, half));
-  }
-  at.y += sketch.px(8);
+  const auto chart = [&sketch](const TimingChart& one) {
+    return [&](PlotPoint place, float wide) { return one.paint(sketch, place, wide); };
+  };
+  at.y = paint_pair(sketch, at, width, 710, chart(time), chart(busbw)) + sketch.px(8);
   for (const std::string& line : fit_lines(timings, fit)) at.y = sketch.words(at, width, line) + sketch.px(2);
   return at.y;
 }
 
-OwnPicture picture_of(const Timings& timings) {
+OwnPicture picture_of(const Timings& timings, const std::string& note) {
   if (timings.ranks < 2)
     return nothing_to_draw("a run of one rank has nobody to send to", "./isobar run 09_all_reduce --ranks 4");
   const std::optional<LinkFit> fit = fit_link(timings.kind, timings.ranks, timings.times);
   if (!fit)
     return nothing_to_draw("a link is fitted to the times of two sizes or more, and the run has fewer",
                            "more steps: the sizes come in turn");
-  OwnPicture out;
-  out.drawing.title = fmt::format("Time of an all-reduce over its size: {} of {}", name_of(timings.kind),
-                                  counted(timings.ranks, "rank"));
-  out.drawing.alt = fmt::format(
-      "Points of measured time over bytes on logarithmic axes, with the curve of a link that was "
-      "fitted to them: flat for small buffers, where latency decides, and rising with the size. Beside it "
-      "what that "
-      "is of the link, busbw, which rises to a limit. {}",
+  const std::string alt = fmt::format(
+      "Points of measured time over bytes on logarithmic axes, with the curve of a link that was fitted to "
+      "them: flat for small buffers, where latency decides, and rising with the size. Beside it what that is "
+      "of the link, busbw, which rises to a limit. {}",
       joined(fit_lines(timings, *fit), " "));
-  out.drawing.body = [timings, fit = *fit](Sketch& sketch, PlotPoint at, float width) {
+  const auto body = [timings, fit = *fit](Sketch& sketch, PlotPoint at, float width) {
     return paint_timings(sketch, timings, fit, at, width);
   };
-  return out;
+  return {{fmt::format("Time of an all-reduce over its size: {} of {}", name_of(timings.kind),
+                       counted(timings.ranks, "rank")),
+           note, alt, body}};
 }
 
 }  // namespace
 
 OwnPicture own_all_reduce(const OwnRun& run) {
   try {
-    return picture_of(timings_of(run));
+    return picture_of(timings_of(run), run.note);
   } catch (const Error& error) {
     return nothing_to_draw(printable(error.what(), 200), printable(error.hint(), 200));
   }

@@ -62,22 +62,18 @@ float paint_descent(Sketch& sketch, const Descent& descent, PlotPoint at, float 
 
 OwnPicture own_descent(const OwnRun& run) {
   auto descent = std::make_shared<const Descent>(read_descent(run.folder, project_home()));
-  OwnPicture out;
-  out.drawing.title = "The path of this run over the loss";
   const LossBowl bowl(descent->points);
   const Line& end = descent->ranks.front().before(descent->steps());
-  out.drawing.alt = fmt::format(
+  const std::string alt = fmt::format(
       "Contours of the loss over slope and intercept with the path of {} steps from slope {:g}, intercept "
-      "{:g} to "
-      "slope {:.4g}, intercept {:.4g}, where the loss is {:.4g}; the least is {:.4g}. Below, the line among "
-      "its "
-      "points, and the loss by step.",
+      "{:g} to slope {:.4g}, intercept {:.4g}, where the loss is {:.4g}; the least is {:.4g}. Below, the "
+      "line among its points, and the loss by step.",
       descent->steps(), descent->ranks.front().start.slope, descent->ranks.front().start.intercept, end.slope,
       end.intercept, bowl.loss(end), bowl.least_loss());
-  out.drawing.body = [descent](Sketch& sketch, PlotPoint at, float width) {
-    return paint_descent(sketch, *descent, at, width);
-  };
-  return out;
+  return {{"The path of this run over the loss", run.note, alt,
+           [descent](Sketch& sketch, PlotPoint at, float width) {
+             return paint_descent(sketch, *descent, at, width);
+           }}};
 }
 
 }  // namespace isobar

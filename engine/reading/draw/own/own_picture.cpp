@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/find.h"
 #include "core/text.h"
 #include "draw/own/own_run.h"
 
@@ -48,17 +49,14 @@ OwnPicture own_picture(const fs::path& run) {
   OwnRun own{run, std::make_shared<RunReader>(run, /*keep_series=*/true), {}, ""};
   own.reader->read_all();
   const std::string& lesson = own.view().lesson;
-  const auto* const kind = std::find_if(kOwnKinds.begin(), kOwnKinds.end(),
-                                        [&](const OwnKind& one) { return lesson == one.lesson; });
-  if (kind == kOwnKinds.end())
+  const OwnKind* const kind = find_by(kOwnKinds, &OwnKind::lesson, std::string_view(lesson));
+  if (kind == nullptr)
     return nothing_to_draw(lesson.empty() ? "the run does not say of which lesson it is"
                                           : printable(lesson, 40) + " has no picture of its own",
                            "./isobar show RUN shows what it recorded");
   own.steady = steady_figures(own.view(), own.reader->series(), std::nullopt);
   own.note = own_note(run, own.view());
-  OwnPicture out = kind->make(own);
-  if (out.nothing.empty() && out.drawing.note.empty()) out.drawing.note = own.note;
-  return out;
+  return kind->make(own);
 }
 
 }  // namespace isobar

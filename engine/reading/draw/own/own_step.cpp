@@ -1,11 +1,17 @@
-// Lesson 01: what a step of the run took, and what it kept in memory.
+// Lessons 01 and 07: what a step of the run took, what it kept in memory, and what a rank keeps and sends by
+// how many share the model.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "analyse/run_prediction.h"
+#include "core/find.h"
 #include "core/text.h"
+#include "draw/bars.h"
 #include "draw/own/own_run.h"
-#include "draw/stacked_bar.h"
+#include "formula/memory_plan.h"
+#include "formula/model_shape.h"
+#include "formula/tensor_parallel.h"
 
 namespace isobar {
 namespace {
@@ -26,20 +32,57 @@ StackedBar own_step_bar(const Theme& theme, const RunSummary& summary) {
 }
 
 StackedBar own_memory_bar(const Theme& theme, const RunView& view) {
-  StackedBar out;
-  out.title = "Memory at its peak, by formula";
-  double total = 0;
-  for (const auto& [name, bytes] : view.memory) {
-    out.parts.push_back(memory_part(theme, name, static_cast<double>(bytes)));
-    total += static_cast<double>(bytes);
-  }
   const std::uint64_t peak = view.summary.peak_bytes;
-  out.total = human_bytes(static_cast<std::uint64_t>(total));
-  out.unit = std::max(total, static_cast<double>(peak)) > 1e9 ? 1e9 : 1e6;
-  out.axis = out.unit > 1e6 ? "memory in GB" : "memory in MB";
+  StackedBar out =
+      memory_bar(theme, "Memory at its peak, by formula", view.memory, static_cast<double>(peak));
   out.mark = static_cast<double>(peak);
   if (peak > 0) out.mark_words = "upright line: the peak as it was, " + human_bytes(peak);
   return out;
+}
+
+constexpr std::int64_t kMostShown = 8;
+
+struct SplitCase {
+  std::int64_t tp = 1;
+  bool is_own = false;
+  MemoryPlan plan;
+  double wire_bytes = 0;
+};
+
+SplitCase split_case(const KnownSettings& known, std::int64_t tp, bool on_cuda) {
+  Config config = known.config;
+  const std::int64_t replicas = std::max<std::int64_t>(1, config.run.ranks / config.mesh.tp);
+  config.run.ranks = replicas * tp;
+  config.mesh.tp = tp;
+  const MemoryFacts facts = memory_facts(config, on_cuda);
+  const TensorParallelForm form{.tp = tp,
+                                .samples = micro_batch(config) * config.train.accumulate,
+                                .value_bytes = facts.value_bytes,
+                                .gradient_bytes = facts.value_bytes,
+                                .shares_tokens = config.mesh.sequence_parallel};
+  return {tp, tp == known.config.mesh.tp, plan_memory(known.lesson, config, facts),
+          tp > 1 ? tensor_parallel_wire_bytes(vit_shape(config), form) : 0};
+}
+
+float paint_split_cases(Sketch& sketch, const std::vector<SplitCase>& cases, PlotPoint at, float width) {
+  double most = 0;
+  for (const SplitCase& one : cases) most = std::max(most, static_cast<double>(one.plan.total()));
+  std::vector<LegendEntry> legend;
+  for (const SplitCase& one : cases) {
+    StackedBar bar =
+        memory_bar(sketch.theme(), fmt::format("mesh.tp = {}{}", one.tp, one.is_own ? " (this run)" : ""),
+                   one.plan.categories(), most);
+    bar.total += one.tp == 1 ? " a rank; nothing goes through f and g"
+                             : fmt::format(" a rank; {} a step through f and g",
+                                           human_bytes(static_cast<std::uint64_t>(one.wire_bytes)));
+    bar.has_rows = false;
+    for (const StackPart& part : bar.parts) {
+      if (find_by(legend, &LegendEntry::words, part.name) == nullptr)
+        legend.push_back({part.name, part.colour, part.hatch});
+    }
+    at.y = paint_stacked_bar(sketch, bar, at, width) + sketch.px(6);
+  }
+  return sketch.legend(at, width, legend);
 }
 
 }  // namespace
@@ -49,18 +92,36 @@ OwnPicture own_step_and_memory(const OwnRun& run) {
   if (!(view.summary.step_us > 0) || view.summary.stages_us.empty())
     return nothing_to_draw("no stages of steady steps are known",
                            "let it run on beyond its warm-up, then ask again");
-  OwnPicture out;
-  out.drawing.title = "A step of this run, and its memory";
-  out.drawing.alt =
+  const std::string alt =
       fmt::format("Two stacked bars: a step of {:.1f} ms by stage, and the memory of a rank by category.",
                   view.summary.step_us * 1e-3);
-  out.drawing.body = [view](Sketch& sketch, PlotPoint at, float width) {
+  const auto body = [view](Sketch& sketch, PlotPoint at, float width) {
     at.y = paint_stacked_bar(sketch, own_step_bar(sketch.theme(), view.summary), at, width);
     if (view.memory.empty()) return at.y;
     return paint_stacked_bar(sketch, own_memory_bar(sketch.theme(), view), {at.x, at.y + sketch.px(18)},
                              width);
   };
-  return out;
+  return {{"A step of this run, and its memory", run.note, alt, body}};
+}
+
+OwnPicture own_split_layers(const OwnRun& run) {
+  const std::optional<KnownSettings> known = settings_of(run.folder, run.view().lesson);
+  if (!known)
+    return nothing_to_draw("the settings of the run are not of this version",
+                           "make a run with ./isobar run 07_tensor_parallel");
+  const bool on_cuda = run.view().device != "cpu";
+  std::vector<SplitCase> cases;
+  for (std::int64_t tp = 1; tp <= std::min(kMostShown, known->config.model.heads); tp *= 2) {
+    if (known->config.model.heads % tp == 0) cases.push_back(split_case(*known, tp, on_cuda));
+  }
+  std::string alt = "Stacked bars of memory by category, one for each number of ranks that share the model:";
+  for (const SplitCase& one : cases) alt += fmt::format(" {} at {},", human_bytes(one.plan.total()), one.tp);
+  alt.back() = '.';
+  return {{"Memory of a rank, and what goes through f and g, for the model of this run",
+           fmt::format("by formula, for {}", printable(run.view().preset, 40)), alt,
+           [cases](Sketch& sketch, PlotPoint at, float width) {
+             return paint_split_cases(sketch, cases, at, width);
+           }}};
 }
 
 }  // namespace isobar

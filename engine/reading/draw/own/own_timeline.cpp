@@ -6,13 +6,16 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <vector>
 
 #include "analyse/timeline.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/stage.h"
 #include "core/text.h"
-#include "draw/gantt.h"
+#include "draw/bars.h"
 #include "draw/own/own_run.h"
+#include "draw/stage_bars.h"
 
 namespace isobar {
 namespace {
@@ -26,22 +29,11 @@ struct SpanLook {
 
 /// Spans that mean the same look the same.
 SpanLook span_look(std::string_view name) {
-  static constexpr std::array<std::pair<const char*, std::pair<const char*, const char*>>, 12> kLooks = {
-      {{"load", {"load", "load"}},
-       {"read", {"load", "read"}},
-       {"copy", {"copy", "copy"}},
-       {"upload", {"copy", "upload"}},
-       {"forward", {"forward", "forward"}},
-       {"backward", {"backward", "backward"}},
-       {"comm", {"comm", "comm"}},
-       {"all-reduce", {"comm", "all-reduce"}},
-       {"all_reduce", {"comm", "all-reduce"}},
-       {"optimize", {"optimize", "optimize"}},
-       {"replay", {"replay", "replay"}},
-       {"wait", {"", ""}}}};
-  for (const auto& [known, look] : kLooks) {
-    if (name == known) return {look.first, look.second};
-  }
+  if (holds(kStageNames, name)) return {std::string(name), std::string(name)};
+  if (name == "read") return {"load", "read"};
+  if (name == "upload") return {"copy", "upload"};
+  if (name == "all-reduce" || name == "all_reduce") return {"comm", "all-reduce"};
+  if (name == "wait") return {};
   return {"rest", std::string(name)};
 }
 
@@ -68,7 +60,7 @@ std::vector<LegendEntry> timeline_legend(const Theme& theme, const OwnTimeline& 
   std::map<std::string, std::set<std::string>> names;
   for (const std::size_t i : own.timeline.spans) {
     const SpanRow& span = own.table.spans[i];
-    if (std::find(own.tracks.begin(), own.tracks.end(), span.track) == own.tracks.end()) continue;
+    if (!holds(own.tracks, span.track)) continue;
     const SpanLook look = span_look(own.table.names[span.name]);
     if (!look.stage.empty()) names[look.stage].insert(look.words);
   }
@@ -120,19 +112,62 @@ OwnPicture timeline_picture(const OwnRun& run, const TrackFilter& shows, const s
     else
       ++own.left_out;
   }
-  OwnPicture out;
-  out.drawing.title = title;
-  out.drawing.alt = fmt::format("Rows over time in milliseconds: {} tracks of this run during {} steps.",
-                                own.tracks.size(), own.timeline.drawn.size());
-  out.drawing.body = [own](Sketch& sketch, PlotPoint at, float width) {
+  const auto body = [own](Sketch& sketch, PlotPoint at, float width) {
     at.y = paint_gantt(sketch, timeline_gantt(sketch.theme(), own), at, width);
-    const std::vector<LegendEntry> legend = timeline_legend(sketch.theme(), own);
-    at.y = sketch.legend(at, width, legend);
+    at.y = sketch.legend(at, width, timeline_legend(sketch.theme(), own));
     if (own.left_out == 0) return at.y;
     return sketch.words(
         at, width,
         fmt::format("{} more are left out", counted(static_cast<std::int64_t>(own.left_out), "row")));
   };
+  return {{title, run.note,
+           fmt::format("Rows over time in milliseconds: {} tracks of this run during {} steps.",
+                       own.tracks.size(), own.timeline.drawn.size()),
+           body}};
+}
+
+constexpr std::array<const char*, 4> kLaunched = {"forward", "backward", "optimize", "replay"};
+
+struct HostAndDevice {
+  StageTimes host, device;
+};
+
+void add_stage(StageTimes& to, const std::string& stage, double us) {
+  if (us > 0) to.emplace_back(stage, us);
+}
+
+/// A run that was measured says both of each stage. A predicted one says how long the host takes for the
+/// whole step, and how long the device waits.
+HostAndDevice host_and_device(const SteadyFigures& steady) {
+  HostAndDevice out;
+  for (const std::string stage : kLaunched) {
+    add_stage(out.host, stage, steady.mean(stage + "_host_us"));
+    if (!out.host.empty()) add_stage(out.device, stage, steady.mean(stage + "_us"));
+  }
+  const double idle_us = steady.mean("idle_us"), host_us = steady.mean("step_host_us");
+  if (!out.host.empty() || idle_us < 0 || host_us < 0) return out;
+  out = {};
+  add_stage(out.host, "launches", host_us);
+  add_stage(out.device, "kernels", steady.mean("step_us") - idle_us);
+  return out;
+}
+
+GanttRow busy_row(const Theme& theme, const char* label, const StageTimes& parts) {
+  GanttRow out{label, {}};
+  double at = 0;
+  for (const auto& [stage, us] : parts) {
+    const std::string words = fmt::format("{} {:.2f} ms", stage, us * 1e-3);
+    GanttSpan span = stage_span(theme, at, at + us * 1e-3, stage, words);
+    if (stage == "launches") {
+      span.colour = theme.series[1];
+      span.hatch = Hatch::rising;
+    } else if (stage == "kernels") {
+      span.colour = theme.series[6];
+    }
+    span.may_stand_beside = parts.size() == 1;
+    out.spans.push_back(span);
+    at += us * 1e-3;
+  }
   return out;
 }
 
@@ -147,6 +182,33 @@ OwnPicture own_buckets(const OwnRun& run) {
     return nothing_to_draw("the run has one rank, whose gradients travel nowhere",
                            "./isobar run 06_ddp --ranks 2 makes one that has buckets to show");
   return timeline_picture(run, is_bucket_track, "The buckets of this run beside its backward", 1);
+}
+
+OwnPicture own_host_and_device(const OwnRun& run) {
+  if (run.view().device == "cpu")
+    return nothing_to_draw("on a processor host and device are one: nothing is launched",
+                           "./isobar show 08_cuda_graphs --recorded --picture FILE.svg");
+  const HostAndDevice times = host_and_device(run.steady);
+  const double host_us = total_us(times.host), device_us = total_us(times.device);
+  if (!(device_us > 0))
+    return nothing_to_draw("no steady step says how long host and device were busy",
+                           "let it run on beyond its warm-up, then ask again");
+  const auto body = [times, host_us, device_us](Sketch& sketch, PlotPoint at, float width) {
+    const Gantt gantt{.rows = {busy_row(sketch.theme(), "host", times.host),
+                               busy_row(sketch.theme(), "device", times.device)},
+                      .end = 1.02e-3 * std::max(host_us, device_us),
+                      .axis = "time in ms"};
+    at.y = paint_gantt(sketch, gantt, at, width);
+    const double more_ms = 1e-3 * (host_us - device_us);
+    const char* const words =
+        more_ms > 0 ? "The host needs {:.2f} ms more than the device: so much can be saved by launching less."
+                    : "The host is done {:.2f} ms before the device: launches cost no time here.";
+    return sketch.words(at, width, fmt::format(fmt::runtime(words), std::abs(more_ms)));
+  };
+  return {{"Host and device in a step of this run", run.note,
+           fmt::format("Two bars: in a step the host is busy for {:.2f} ms, the device for {:.2f} ms.",
+                       host_us * 1e-3, device_us * 1e-3),
+           body}};
 }
 
 }  // namespace isobar

@@ -85,23 +85,21 @@ OwnPicture own_roofline(const OwnRun& run) {
   if (chart.points.empty())
     return nothing_to_draw("the run watched no operators",
                            "runs that train on a CPU or a GPU here watch one step of their warm-up");
-  OwnPicture out;
-  out.drawing.title = "Operators of this run under its roofline";
-  out.drawing.alt = fmt::format(
-      "FLOP per second over FLOP per byte, both logarithmic, with a point for each of {} classes of "
-      "operators.",
-      chart.points.size());
-  const bool has_memory = chart.bytes_per_s > 0;
-  out.drawing.body = [chart, has_memory](Sketch& sketch, PlotPoint at, float width) {
+  const auto body = [chart](Sketch& sketch, PlotPoint at, float width) {
     at.y = paint_roofline(sketch, chart, at, width);
     const std::string words = fmt::format(
         "Bytes and times are those of the watched step, operations of gemm and attention by formula; of "
         "other classes one "
         "operation is counted a value moved, so that they show how near they come to the bandwidth.{}",
-        has_memory ? "" : " The bandwidth of memory is not known here: ./isobar predict measures it.");
+        chart.bytes_per_s > 0 ? ""
+                              : " The bandwidth of memory is not known here: ./isobar predict measures it.");
     return sketch.words({at.x, at.y + sketch.px(4)}, width, words, {.colour = sketch.theme().dim});
   };
-  return out;
+  return {{"Operators of this run under its roofline", run.note,
+           fmt::format("FLOP per second over FLOP per byte, both logarithmic, with a point for each of {} "
+                       "classes of operators.",
+                       chart.points.size()),
+           body}};
 }
 
 OwnPicture own_gradients(const OwnRun& run) {
@@ -115,14 +113,12 @@ OwnPicture own_gradients(const OwnRun& run) {
                            "./isobar run 04_amp --set amp.histogram_every=10");
   }
   const GradientHistogram last = histogram_at(all, -1);
-  OwnPicture out;
-  out.drawing.title = fmt::format("The gradients of this run in step {}", last.step);
-  out.drawing.alt =
-      "A histogram of gradients by their power of two, and below it what fp32, tf32, bf16 and fp16 can hold.";
-  out.drawing.body = [last](Sketch& sketch, PlotPoint at, float width) {
-    return paint_type_ranges(sketch, last, at, width);
-  };
-  return out;
+  return {{fmt::format("The gradients of this run in step {}", last.step), run.note,
+           "A histogram of gradients by their power of two, and below it what fp32, tf32, bf16 and fp16 can "
+           "hold.",
+           [last](Sketch& sketch, PlotPoint at, float width) {
+             return paint_type_ranges(sketch, last, at, width);
+           }}};
 }
 
 }  // namespace isobar

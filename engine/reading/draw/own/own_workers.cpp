@@ -19,7 +19,7 @@ using WorkerRates = std::map<int, Spread>;
 /// Whether nothing but the number of workers tells them apart.
 bool differs_in_workers_alone(const ConfigText& one, const ConfigText& other) {
   const std::vector<KeyRow> rows = key_rows({&one, &other});
-  return std::none_of(rows.begin(), rows.end(), [](const KeyRow& row) {
+  return std::ranges::none_of(rows, [](const KeyRow& row) {
     return row.differs && !row.is_label() && !row.is_environment() && row.key != "data.workers";
   });
 }
@@ -44,27 +44,24 @@ WorkerRates sweep_rates(const OwnRun& run) {
 }
 
 float paint_sweep(Sketch& sketch, const WorkerRates& rates, PlotPoint at, float width) {
-  const Theme& theme = sketch.theme();
+  ChartLine line;
   double most = 0;
-  for (const auto& [workers, rate] : rates) most = std::max(most, rate.most());
+  for (const auto& [workers, rate] : rates) {
+    line.points.push_back({1.0 * workers, rate.median(), rate.least(), rate.most()});
+    most = std::max(most, rate.most());
+  }
   ChartSpec spec;
   spec.x = {.least = 0, .most = std::max(1.0, 1.05 * rates.rbegin()->first), .whole = true};
   spec.y = {.least = 0, .most = 1.15 * most};
   spec.x_title = "workers (0: the loop reads)";
   spec.y_title = "samples/s: median, and from the least to the most of the repeats";
-  const ChartArea area = paint_chart(sketch, spec, at, width);
-  std::vector<PlotPoint> line;
-  for (const auto& [workers, rate] : rates) line.push_back(area.at(workers, rate.median()));
-  sketch.canvas().line(line, theme.series[6], sketch.px(2), Dash::solid);
-  for (const auto& [workers, rate] : rates) {
-    const PlotPoint middle = area.at(workers, rate.median());
-    sketch.line(area.at(workers, rate.least()), area.at(workers, rate.most()), theme.text, 1.5F);
-    sketch.mark(middle, Mark::circle, theme.series[6]);
-    const std::string words = fmt::format("{:.4g}", rate.median());
+  const ChartArea area = paint_chart_lines(sketch, spec, {line}, at, width);
+  for (const ChartPoint& point : line.points) {
+    const std::string words = fmt::format("{:.4g}", point.y);
     const float half = sketch.text_width(words) / 2;
-    const float x = std::clamp(middle.x, area.box.x0 + half + sketch.px(8), area.box.x1 - half);
-    sketch.canvas().text(x, area.at(workers, rate.most()).y - sketch.px(20), words, Face::small, theme.text,
-                         0.5F);
+    const PlotPoint top = area.at(point.x, point.most);
+    const float x = std::clamp(top.x, area.box.x0 + half + sketch.px(8), area.box.x1 - half);
+    sketch.canvas().text(x, top.y - sketch.px(20), words, Face::small, sketch.theme().text, 0.5F);
   }
   return area.end;
 }
@@ -74,20 +71,17 @@ float paint_sweep(Sketch& sketch, const WorkerRates& rates, PlotPoint at, float 
 OwnPicture own_workers(const OwnRun& run) {
   const WorkerRates rates = sweep_rates(run);
   if (rates.size() < 2) return own_loaders(run);
-  OwnPicture out;
-  out.drawing.title = "Throughput of this sweep against workers";
-  out.drawing.alt = "Samples per second over the number of workers:";
+  std::string alt = "Samples per second over the number of workers:";
   std::size_t runs = 0;
   for (const auto& [workers, rate] : rates) {
-    out.drawing.alt += fmt::format(" {:.4g} with {},", rate.median(), workers);
+    alt += fmt::format(" {:.4g} with {},", rate.median(), workers);
     runs += rate.values.size();
   }
-  out.drawing.alt.back() = '.';
-  out.drawing.note = fmt::format("{}; {} runs of its sweep", run.note, runs);
-  out.drawing.body = [rates](Sketch& sketch, PlotPoint at, float width) {
-    return paint_sweep(sketch, rates, at, width);
-  };
-  return out;
+  alt.back() = '.';
+  return {
+      {"Throughput of this sweep against workers", fmt::format("{}; {} runs of its sweep", run.note, runs),
+       alt,
+       [rates](Sketch& sketch, PlotPoint at, float width) { return paint_sweep(sketch, rates, at, width); }}};
 }
 
 }  // namespace isobar

@@ -23,31 +23,24 @@ float paint_ring(Sketch& sketch, PlotPoint at, float width) {
                                        link_of(kRingLatency_us, kRingGbitPerS));
   at.y = paint_theatre_clock(sketch, theatre, kMidReduce, at, width) + sketch.px(10);
   at.y = paint_theatre_legend(sketch, theatre, at, width) + sketch.px(12);
-  const float gap = sketch.px(28), least = sketch.px(340);
-  if (width < 2 * least + gap) {
-    at.y = paint_moment(sketch, theatre, kMidReduce, at, width) + sketch.px(18);
-    at.y = paint_moment(sketch, theatre, kMidSpread, at, width);
-  } else {
-    const float half = (width - gap) / 2;
-    const float one = paint_moment(sketch, theatre, kMidReduce, at, half);
-    at.y = std::max(one, paint_moment(sketch, theatre, kMidSpread, {at.x + half + gap, at.y}, half));
-  }
-  return at.y;
+  const auto moment = [&](std::size_t done) {
+    return
+        [&, done](PlotPoint place, float wide) { return paint_moment(sketch, theatre, done, place, wide); };
+  };
+  return paint_pair(sketch, at, width, 710, moment(kMidReduce), moment(kMidSpread));
 }
 
 }  // namespace
 
 Drawing ring_moves_picture() {
-  return {
-      "A ring of four ranks, before its third step and before its fifth",
-      "4 MiB over a link of 50 us and 10 Gb/s, worked out with the lesson's own ring",
-      "Four columns, one a rank, of four chunks with a number each. In the first picture the third of three "
-      "steps of the reduce phase comes next: every rank sends one chunk, a sum of three ranks, to its right "
-      "neighbour, which adds its own, so that four cells on a diagonal will hold the sum of all. In the "
-      "second "
-      "the spread phase is under way: sums of all go round the same way and take the place of parts. A bar "
-      "above shows the six steps in the colours of both phases.",
-      paint_ring};
+  return {"A ring of four ranks, before its third step and before its fifth",
+          "4 MiB over a link of 50 us and 10 Gb/s, worked out with the lesson's own ring",
+          "Four columns, one a rank, of four chunks with a number each. In the first picture the third of "
+          "three steps of the reduce phase comes next: every rank sends one chunk, a sum of three ranks, to "
+          "its right neighbour, which adds its own, so that four cells on a diagonal will hold the sum of "
+          "all. In the second the spread phase is under way: sums of all go round the same way and take the "
+          "place of parts. A bar above shows the six steps in the colours of both phases.",
+          paint_ring};
 }
 
 }  // namespace isobar

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
-#include "core/text.h"
+#include "draw/bars.h"
 #include "draw/pictures/pictures.h"
-#include "draw/stacked_bar.h"
 #include "formula/vit_memory.h"
 
 namespace isobar {
@@ -139,66 +139,54 @@ float paint_transformer(Sketch& sketch, PlotPoint at, float width) {
   return sketch.words({at.x, bottom + sketch.px(12)}, width, sizes, {.colour = sketch.theme().dim});
 }
 
-StackedBar memory_bar(const Theme& theme, const std::string& title, const VitShape& shape,
-                      std::int64_t batch) {
+StackedBar step_memory_bar(const Theme& theme, const std::string& title, const VitShape& shape,
+                           std::int64_t batch) {
   const TrainingBytes bytes = count_training_bytes(shape, {.batch = batch});
-  const double batch_bytes =
-      2.0 * sizeof(float) * static_cast<double>(batch * shape.channels * shape.height * shape.width);
-  StackedBar out;
-  const auto add = [&](const char* name, const char* words, double value) {
-    StackPart part = memory_part(theme, name, value);
-    part.name = words;
-    out.parts.push_back(part);
-  };
-  add("weights", "weights", static_cast<double>(bytes.weights));
-  add("gradients", "gradients", static_cast<double>(bytes.gradients));
-  add("moments", "the two moments of Adam", static_cast<double>(bytes.moments));
-  add("activations", "activations, kept for backward", static_cast<double>(bytes.activations));
-  add("working", "what backward works with", static_cast<double>(bytes.working));
-  add("batches", "the batch", batch_bytes);
-  double total = 0;
-  for (const StackPart& part : out.parts) total += part.value;
-  out.title = fmt::format("{}, {} samples", title, batch);
-  out.total = human_bytes(static_cast<std::uint64_t>(total));
-  out.unit = total > 1e9 ? 1e9 : 1e6;
-  out.axis = total > 1e9 ? "memory in GB" : "memory in MB";
+  const auto batch_bytes =
+      2 * sizeof(float) * static_cast<std::uint64_t>(batch * shape.channels * shape.height * shape.width);
+  static const std::map<std::string, const char*> kWords = {{"moments", "the two moments of Adam"},
+                                                            {"activations", "activations, kept for backward"},
+                                                            {"working", "what backward works with"},
+                                                            {"batches", "the batch"}};
+  const auto bytes_of = [](auto value) { return static_cast<std::uint64_t>(value); };
+  StackedBar out = memory_bar(theme, fmt::format("{}, {} samples", title, batch),
+                              {{"weights", bytes_of(bytes.weights)},
+                               {"gradients", bytes_of(bytes.gradients)},
+                               {"moments", bytes_of(bytes.moments)},
+                               {"activations", bytes_of(bytes.activations)},
+                               {"working", bytes_of(bytes.working)},
+                               {"batches", batch_bytes}});
+  for (StackPart& part : out.parts) {
+    if (const auto words = kWords.find(part.name); words != kWords.end()) part.name = words->second;
+  }
   return out;
 }
 
 float paint_memory(Sketch& sketch, PlotPoint at, float width) {
-  const std::array<StackedBar, 2> bars = {memory_bar(sketch.theme(), "cpu_tiny", kTinyShape, kTinyBatch),
-                                          memory_bar(sketch.theme(), "base", kBaseShape, kBaseBatch)};
-  const bool wide = width >= sketch.px(660);
-  const float gap = sketch.px(40), column = wide ? (width - gap) / 2 : width;
-  float bottom = at.y;
-  for (const StackedBar& bar : bars) {
-    bottom = std::max(bottom, paint_stacked_bar(sketch, bar, at, column));
-    if (wide)
-      at.x += column + gap;
-    else
-      at.y = bottom + sketch.px(14);
-  }
-  return bottom;
+  const auto bar = [&](const char* title, const VitShape& shape, std::int64_t batch) {
+    return [&sketch, bar = step_memory_bar(sketch.theme(), title, shape, batch)](
+               PlotPoint place, float wide) { return paint_stacked_bar(sketch, bar, place, wide); };
+  };
+  return paint_pair(sketch, at, width, 660, bar("cpu_tiny", kTinyShape, kTinyBatch),
+                    bar("base", kBaseShape, kBaseBatch));
 }
 
 }  // namespace
 
 Drawing transformer_picture() {
-  return {"From one state of the weather to the next: a vision transformer", "",
-          "Four stations from left to right. Fields of the weather are cut into patches. Each patch becomes "
-          "a token, a "
-          "row of E values. In each of D blocks attention lets every token look at all others, and an MLP "
-          "then works "
-          "on each token by itself. At the end each token becomes its patch of the forecast.",
-          paint_transformer};
+  return {
+      "From one state of the weather to the next: a vision transformer", "",
+      "Four stations from left to right. Fields of the weather are cut into patches. Each patch becomes a "
+      "token, a row of E values. In each of D blocks attention lets every token look at all others, and an "
+      "MLP then works on each token by itself. At the end each token becomes its patch of the forecast.",
+      paint_transformer};
 }
 
 Drawing memory_picture() {
   return {"What a step keeps in memory",
           "by formula, fp32; what the program and its libraries take is left out",
           "Two stacked bars of memory by category. In cpu_tiny weights, gradients and moments of Adam take "
-          "about as much as "
-          "activations. In base, which has more tokens, nearly all is activations.",
+          "about as much as activations. In base, which has more tokens, nearly all is activations.",
           paint_memory};
 }
 

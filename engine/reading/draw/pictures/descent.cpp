@@ -63,24 +63,22 @@ float paint_rank_arrows(Sketch& sketch, PlotPoint at, float width) {
   const double room = 0.3 * (scene.high.slope - scene.low.slope);  // for the labels
   scene.low.slope -= room;
   scene.high.slope += room;
-  at.y =
-      sketch.words(at, width,
-                   "One step of four ranks with 4 samples each: every rank would go another way. All of them "
-                   "go the mean of the four.") +
-      sketch.px(6);
+  at.y = sketch.words(at, width,
+                      "One step of four ranks with 4 samples each: every rank would go another way. All of "
+                      "them go the mean of the four.") +
+         sketch.px(6);
   return paint_scene(sketch, scene, at, width, 300).end;
 }
 
 }  // namespace
 
 Drawing batch_paths_picture() {
-  return {
-      "The way down, with 1, 100 and 1000 samples a step",
-      "the first 60 steps of the lesson, worked out with its own points",
-      "Contours of the loss over slope and intercept form a long, narrow valley with a cross at its lowest "
-      "point. The path of all 1000 samples is a smooth curve into the valley and along it. That of 100 "
-      "samples wobbles around it. That of 1 sample jumps across the valley again and again.",
-      paint_batch_paths};
+  return {"The way down, with 1, 100 and 1000 samples a step",
+          "the first 60 steps of the lesson, worked out with its own points",
+          "Contours of the loss over slope and intercept form a long, narrow valley with a cross at its "
+          "lowest point. The path of all 1000 samples is a smooth curve into the valley and along it. That "
+          "of 100 samples wobbles around it. That of 1 sample jumps across the valley again and again.",
+          paint_batch_paths};
 }
 
 Drawing rank_arrows_picture() {

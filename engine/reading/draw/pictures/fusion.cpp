@@ -33,18 +33,16 @@ float paint_chain(Sketch& sketch, const Chain& chain, PlotPoint at, float width)
     return Box{x + sketch.px(2), y, x + place - sketch.px(2), y + sketch.px(kChainCell)};
   };
   for (const auto& [index, words] : chain.cells) {
-    const std::array<std::string, 1> choices = {words};
     sketch.pale(box_of(index, top), theme.series[0]);
-    sketch.words_in(box_of(index, top), choices, theme.text);
+    sketch.words_in(box_of(index, top), std::array{words}, theme.text);
   }
-  int pass = 0;
+  std::size_t pass = 0;
   for (std::size_t i = 0; i < chain.kernels.size(); ++i) {
     Box box = box_of(chain.kernels[i].first, kernel);
     box.x0 -= place * 0.2F;
     box.x1 += place * 0.2F;
-    const std::array<std::string, 1> choices = {chain.kernels[i].second};
     sketch.pale(box, theme.series[1], Hatch::none);
-    sketch.words_in(box, choices, theme.text);
+    sketch.words_in(box, std::array{chain.kernels[i].second}, theme.text);
     const Box from = box_of(chain.cells[i].first, top), to = box_of(chain.cells[i + 1].first, top);
     const float quarter = box.width() / 4;
     const PlotPoint read_from = {(from.x0 + from.x1) / 2 + (i > 0 ? sketch.px(14) : 0), cell_end},
@@ -55,10 +53,7 @@ float paint_chain(Sketch& sketch, const Chain& chain, PlotPoint at, float width)
     sketch.arrow(read_from, read_to, theme.text);
     sketch.arrow(write_from, write_to, theme.text);
     const auto number = [&](PlotPoint a, PlotPoint b) {
-      const PlotPoint middle = {(a.x + b.x) / 2, (a.y + b.y) / 2};
-      sketch.canvas().circle(middle, sketch.px(9), theme.accent, true);
-      sketch.canvas().text(middle.x, middle.y - sketch.px(7), std::to_string(++pass), Face::small,
-                           theme.on_accent, 0.5F);
+      paint_number(sketch, {(a.x + b.x) / 2, (a.y + b.y) / 2}, ++pass);
     };
     number(read_from, read_to);
     number(write_from, write_to);
@@ -94,10 +89,10 @@ float paint_fused_bytes(Sketch& sketch, PlotPoint at, float width) {
     }
     at.y += sketch.px(6);
   }
-  const std::array<LegendEntry, 2> legend = {
-      LegendEntry{"one operation after the other", theme.series[1], Hatch::rising},
-      LegendEntry{"fused: one kernel", theme.series[2]}};
-  return sketch.legend(at, width, legend);
+  return sketch.legend(
+      at, width,
+      std::array{LegendEntry{"one operation after the other", theme.series[1], Hatch::rising},
+                 LegendEntry{"fused: one kernel", theme.series[2]}});
 }
 
 float paint_passes(Sketch& sketch, PlotPoint at, float width) {
@@ -105,12 +100,10 @@ float paint_passes(Sketch& sketch, PlotPoint at, float width) {
                        {{0, "x"}, {2, "x + b"}, {4, "y"}},
                        {{1, "add bias"}, {3, "GELU"}}};
   const Chain fused = {"After: one kernel, 2 passes", {{0, "x"}, {4, "y"}}, {{2, "bias, GELU"}}};
-  const bool wide = width >= sketch.px(660);
-  const float gap = sketch.px(40), column = wide ? (width - gap) / 2 : width;
-  float bottom = paint_chain(sketch, plain, at, column);
-  const PlotPoint next =
-      wide ? PlotPoint{at.x + column + gap, at.y} : PlotPoint{at.x, bottom + sketch.px(16)};
-  bottom = std::max(bottom, paint_chain(sketch, fused, next, column));
+  const auto chain = [&sketch](const Chain& one) {
+    return [&](PlotPoint place, float wide) { return paint_chain(sketch, one, place, wide); };
+  };
+  const float bottom = paint_pair(sketch, at, width, 660, chain(plain), chain(fused));
   at.y =
       sketch.words({at.x, bottom + sketch.px(18)}, width, "Bytes that move, in fp32", {.face = Face::bold}) +
       sketch.px(4);
@@ -122,11 +115,9 @@ float paint_passes(Sketch& sketch, PlotPoint at, float width) {
 Drawing passes_picture() {
   return {"Passes over memory, before and after fusion", "by formula",
           "Above, y = GELU(x + b). Before fusion one kernel reads x and writes x + b, another reads that and "
-          "writes y: four "
-          "passes over memory. After fusion one kernel reads x and writes y: two passes. Below, bytes moved "
-          "before and after: 16 "
-          "and 8 a value for bias and GELU, 28 and 16 for bias, residual and norm, 65 and 28 a parameter for "
-          "Adam.",
+          "writes y: four passes over memory. After fusion one kernel reads x and writes y: two passes. "
+          "Below, bytes moved before and after: 16 and 8 a value for bias and GELU, 28 and 16 for bias, "
+          "residual and norm, 65 and 28 a parameter for Adam.",
           paint_passes};
 }
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "draw/gantt.h"
+#include "draw/bars.h"
 #include "draw/pictures/pictures.h"
 
 namespace isobar {
@@ -14,7 +14,7 @@ constexpr int kKernels = 10;
 constexpr double kLaunch = 1, kKernel = 0.55, kReplay = 1.2, kHostSeen = 2 * kKernels * kLaunch + 1;
 
 /// Two steps, launched kernel by kernel.
-Gantt launched_gantt(const Theme& theme) {
+std::vector<GanttRow> launched_rows(const Theme& theme) {
   GanttRow host{"host", {}}, device{"device", {}};
   double free = 0;
   for (int k = 0; k < 2 * kKernels; ++k) {
@@ -25,12 +25,10 @@ Gantt launched_gantt(const Theme& theme) {
     free = start + kKernel;
     device.spans.push_back({start, free, std::to_string(k % kKernels + 1), theme.series[6], Hatch::none});
   }
-  Gantt out;
-  out.rows = {host, device};
-  return out;
+  return {host, device};
 }
 
-Gantt replayed_gantt(const Theme& theme) {
+std::vector<GanttRow> replayed_rows(const Theme& theme) {
   GanttRow host{"host", {}}, device{"device", {}};
   double free = 0;
   for (int step = 0; free < kHostSeen; ++step) {
@@ -41,29 +39,25 @@ Gantt replayed_gantt(const Theme& theme) {
       device.spans.push_back({at, at + kKernel, std::to_string(k + 1), theme.series[6], Hatch::none});
     free = at;
   }
-  Gantt out;
-  out.rows = {host, device};
-  return out;
+  return {host, device};
 }
 
 float paint_host_and_device(Sketch& sketch, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
-  const auto panel = [&](const std::string& title, Gantt gantt) {
-    gantt.end = kHostSeen;
-    gantt.axis = "time";
-    gantt.has_ticks = false;
-    at.y = sketch.words(at, width, title) + sketch.px(4);
+  const auto panel = [&](const std::string& title, std::vector<GanttRow> rows) {
+    const Gantt gantt{
+        .title = title, .rows = std::move(rows), .end = kHostSeen, .axis = "time", .has_ticks = false};
     at.y = paint_gantt(sketch, gantt, at, width) + sketch.px(10);
   };
   panel("Launched one by one: the device waits for the next launch, and the gaps are grey.",
-        launched_gantt(theme));
+        launched_rows(theme));
   panel("Replayed: one call for the whole step. The kernels follow each other, and the host is free.",
-        replayed_gantt(theme));
-  const std::array<LegendEntry, 3> legend = {
-      LegendEntry{"launch of a kernel (its number in the step)", theme.series[1], Hatch::rising},
-      LegendEntry{"replay of a graph", theme.series[2], Hatch::level},
-      LegendEntry{"the kernel runs", theme.series[6]}};
-  return sketch.legend(at, width, legend);
+        replayed_rows(theme));
+  return sketch.legend(
+      at, width,
+      std::array{LegendEntry{"launch of a kernel (its number in the step)", theme.series[1], Hatch::rising},
+                 LegendEntry{"replay of a graph", theme.series[2], Hatch::level},
+                 LegendEntry{"the kernel runs", theme.series[6]}});
 }
 
 }  // namespace
@@ -72,10 +66,8 @@ Drawing host_and_device_picture() {
   return {"Host and device",
           "schematic: steps of ten kernels, each of which takes half as long as its launch",
           "Two pairs of rows over time, host above device. Launched one by one, every short kernel waits for "
-          "its launch, so that "
-          "the device has gaps. Replayed, one short call of the host starts all kernels of the step, which "
-          "follow each other "
-          "without gaps; in the same time more steps are made.",
+          "its launch, so that the device has gaps. Replayed, one short call of the host starts all kernels "
+          "of the step, which follow each other without gaps; in the same time more steps are made.",
           paint_host_and_device};
 }
 

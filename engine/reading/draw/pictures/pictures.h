@@ -1,5 +1,10 @@
 #pragma once
-// The pictures of each lesson, one file a lesson.
+// The pictures that carry the ideas of the lessons. lessons/make_pictures.sh writes them into
+// lessons/NN_name/pictures/NAME.svg; the window draws them itself.
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "draw/drawing.h"
 #include "formula/step_time.h"
 #include "formula/vit_counts.h"
@@ -33,5 +38,17 @@ Drawing bucket_study_picture();
 Drawing split_layers_picture();
 Drawing host_and_device_picture();
 Drawing ring_moves_picture();
+
+struct LessonPicture {
+  std::string lesson;  ///< "02_workers"
+  std::string name;    ///< of its file, "idea"
+  Drawing drawing;
+};
+
+/// In the order of the lessons; of each lesson `idea` first.
+const std::vector<LessonPicture>& all_lesson_pictures();
+
+/// Null where there is none of this name.
+const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_view name);
 
 }  // namespace isobar

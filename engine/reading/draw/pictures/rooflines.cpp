@@ -1,9 +1,11 @@
-// Lessons 04 and 05: what the device allows, by how much work computes for each byte.
+// Lessons 04 and 05: what types can hold, and what the device allows by how much work computes for each byte.
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include "draw/pictures/pictures.h"
 #include "draw/roofline.h"
+#include "draw/type_ranges.h"
 #include "formula/device_rates.h"
 
 namespace isobar {
@@ -40,10 +42,9 @@ float paint_types_roofline(Sketch& sketch, PlotPoint at, float width) {
       point_below("first product of the MLP of base, fp32", product_intensity(4, 4), a100.peak_fp32 * kTera),
       point_below("the same product, 16 bits", product_intensity(4, 2), a100.peak_16 * kTera)};
   at.y = paint_roofline(sketch, chart, at, width);
-  return sketch.words(
-      {at.x, at.y + sketch.px(2)}, width,
-      "Left of the bend memory is the limit, and half the bytes are twice the speed. Right of it arithmetic "
-      "is: a type with a higher roof is worth more there.");
+  return sketch.words({at.x, at.y + sketch.px(2)}, width,
+                      "Left of the bend memory is the limit, and half the bytes are twice the speed. Right "
+                      "of it arithmetic is: a type with a higher roof is worth more there.");
 }
 
 float paint_operators_roofline(Sketch& sketch, PlotPoint at, float width) {
@@ -63,16 +64,38 @@ float paint_operators_roofline(Sketch& sketch, PlotPoint at, float width) {
                       "one pass, with more operations for each byte.");
 }
 
+/// As 04_amp recorded them: cpu_tiny, amp.mode = fp16, amp.histogram_every = 10, step 40, on a CPU.
+GradientHistogram recorded_gradients() {
+  static constexpr int kFirst = -24;
+  static constexpr std::array<std::int64_t, 31> kCounts = {
+      1,      1,      2,      3,     11,    27,    42,   77,   94,    94,    82,
+      101,    168,    286,    585,   1237,  2484,  4936, 9993, 19977, 38740, 71609,
+      114171, 138616, 114520, 87606, 72028, 29381, 2004, 65,   18};
+  GradientHistogram out;
+  out.step = 40;
+  out.scale = 65536;
+  out.zero = 1;
+  for (std::size_t i = 0; i < kCounts.size(); ++i)
+    out.counts[static_cast<std::size_t>(kFirst - GradientHistogram::kLeast) + i] = kCounts[i];
+  return out;
+}
+
+float paint_idea_ranges(Sketch& sketch, PlotPoint at, float width) {
+  at.y = paint_type_ranges(sketch, recorded_gradients(), at, width);
+  return sketch.words({at.x, at.y + sketch.px(2)}, width,
+                      "Bits: of the exponent + of the fraction. Dashed: where fp16 has fewer digits (2^-14), "
+                      "nothing (2^-24), and infinity (2^16).",
+                      {.colour = sketch.theme().dim});
+}
+
 }  // namespace
 
 Drawing roofline_picture() {
   return {"Roofline of an A100-40GB",
           "by formula: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
           "FLOP per second over FLOP per byte, both logarithmic. A slope, the memory's bandwidth, meets "
-          "three level roofs: 19.5 "
-          "TFLOP/s in fp32, 156 in TF32, 312 in 16 bits. A residual addition lies far down on the slope; a "
-          "matrix product lies "
-          "under the roofs.",
+          "three level roofs: 19.5 TFLOP/s in fp32, 156 in TF32, 312 in 16 bits. A residual addition lies "
+          "far down on the slope; a matrix product lies under the roofs.",
           paint_types_roofline};
 }
 
@@ -81,11 +104,19 @@ Drawing operators_picture() {
       "Operations of base under the roofline of an A100-40GB",
       "by formula, in 16 bits: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
       "FLOP per second over FLOP per byte, both logarithmic. A residual addition and a LayerNorm lie far "
-      "down on the slope of "
-      "the memory's bandwidth. The smaller product of a block lies near the bend at 200 FLOP a byte; the "
-      "product of the MLP and "
-      "attention lie under the level roof of 312 TFLOP/s.",
+      "down on the slope of the memory's bandwidth. The smaller product of a block lies near the bend at 200 "
+      "FLOP a byte; the product of the MLP and attention lie under the level roof of 312 TFLOP/s.",
       paint_operators_roofline};
+}
+
+Drawing type_ranges_picture() {
+  return {"What each type can hold, and where gradients lie",
+          "gradients recorded in step 40 of 04_amp: cpu_tiny, fp16, on a CPU",
+          "A histogram of gradients by their power of two, and below it a bar for each of fp32, tf32, bf16 "
+          "and fp16 on the same axis. The bars of fp32, tf32 and bf16 reach from about 2^-126 to 2^128. That "
+          "of fp16 reaches from 2^-14 to 2^16, with fewer digits down to 2^-24. The loss scale moves the "
+          "histogram 16 powers to the right, into that range.",
+          paint_idea_ranges};
 }
 
 }  // namespace isobar
