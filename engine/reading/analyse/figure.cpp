@@ -29,39 +29,38 @@ Value of_message(const SteadyFigures& run, const Part& part) {
 
 using enum Quantity;
 using enum Better;
-using enum Made;
 constexpr const char* kTraces = "run.trace_steps";
 
 constexpr Figure kFigures[] = {
-    {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, timed,
+    {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, Made::timed,
      [](const SteadyFigures& run) { return above_zero(run.samples_per_s); }},
-    {"step_us", "ms a step", time, less, FigureTable::runs, 4, timed,
+    {"step_us", "ms a step", time, less, FigureTable::runs, 4, Made::timed,
      [](const SteadyFigures& run) { return above_zero(run.mean("step_us")); }},
-    {"mfu", "MFU", share, more, FigureTable::runs, 2, timed,
+    {"mfu", "MFU", share, more, FigureTable::runs, 2, Made::timed,
      [](const SteadyFigures& run) { return above_zero(run.view.summary.mfu()); }},
-    {"peak_bytes", "memory", bytes, less, FigureTable::runs, 3, counted,
+    {"peak_bytes", "memory", bytes, less, FigureTable::runs, 3, Made::counted,
      [](const SteadyFigures& run) { return above_zero(run.last("peak_bytes")); }},
-    {"valid_loss", "valid loss", score, less, FigureTable::runs, 6, counted,
+    {"valid_loss", "valid loss", score, less, FigureTable::runs, 6, Made::counted,
      [](const SteadyFigures& run) {
        const RunSummary& summary = run.view.summary;
        return summary.has_valid_loss ? known(summary.valid_loss) : std::nullopt;
      }},
-    {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, counted,
+    {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, Made::counted,
      [](const SteadyFigures& run) { return known(run.mean("comm_calls")); }},
-    {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, timed,
+    {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::exposed_us); }},
-    {"overlap", "overlap", share, more, FigureTable::comm, 1, timed,
+    {"overlap", "overlap", share, more, FigureTable::comm, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::overlap); }, kTraces},
-    {"last_bucket", "last bucket", share, less, FigureTable::comm, 1, timed,
+    {"last_bucket", "last bucket", share, less, FigureTable::comm, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::last_bucket); }, kTraces},
-    {"samples_per_s_rank", "samples/s a rank", rate, more, FigureTable::none, 1, timed,
+    {"samples_per_s_rank", "samples/s a rank", rate, more, FigureTable::none, 1, Made::timed,
      [](const SteadyFigures& run) {
        const auto ranks = static_cast<double>(std::max<std::int64_t>(1, run.view.summary.world));
        return above_zero(run.samples_per_s / ranks);
      }},
-    {"comm_total_us", "comm ms", time, less, FigureTable::none, 1, timed,
+    {"comm_total_us", "comm ms", time, less, FigureTable::none, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::comm_total_us); }},
-    {"hidden", "hidden", share, more, FigureTable::none, 1, timed,
+    {"hidden", "hidden", share, more, FigureTable::none, 1, Made::timed,
      [](const SteadyFigures& run) {
        const Value total = of_comm(run, &CommFigures::comm_total_us);
        const Value exposed = of_comm(run, &CommFigures::exposed_us);
@@ -69,41 +68,41 @@ constexpr Figure kFigures[] = {
                                              : std::nullopt;
      }},
     // A mean all-reduce by the probe of the link.
-    {"latency_share", "latency", share, neither, FigureTable::none, 1, counted,
+    {"latency_share", "latency", share, neither, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) {
        return of_message(run, [](const MeanMessage& one) { return one.latency_share(); });
      }},
-    {"message_latency_us", "latency ms", time, less, FigureTable::none, 1, counted,
+    {"message_latency_us", "latency ms", time, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) {
        return of_message(run, [](const MeanMessage& one) { return one.latency_us; });
      }},
-    {"message_moving_us", "moving ms", time, less, FigureTable::none, 1, counted,
+    {"message_moving_us", "moving ms", time, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) {
        return of_message(run, [](const MeanMessage& one) { return one.moving_us; });
      }},
-    {"message_bytes", "a message", bytes, less, FigureTable::none, 1, counted,
+    {"message_bytes", "a message", bytes, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) {
        return of_message(run, [](const MeanMessage& one) { return one.bytes; });
      }},
-    {"activations_bytes", "activations", bytes, less, FigureTable::none, 1, planned,
+    {"activations_bytes", "activations", bytes, less, FigureTable::none, 1, Made::planned,
      [](const SteadyFigures& run) {
        const auto& memory = run.view.memory;
        const auto found = std::ranges::find(memory, "activations", [](const auto& one) { return one.first; });
        return found == memory.end() ? std::nullopt : Value(static_cast<double>(found->second));
      }},
-    {"steps_per_epoch", "steps an epoch", count, neither, FigureTable::none, 1, counted,
+    {"steps_per_epoch", "steps an epoch", count, neither, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return above_zero(run.view.steps_per_epoch); }},
-    {"epochs", "epochs", count, neither, FigureTable::none, 1, counted,
+    {"epochs", "epochs", count, neither, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) {
        const auto steps = static_cast<double>(run.view.summary.steps);
        const auto epoch = above_zero(run.view.steps_per_epoch);
        return epoch ? Value(steps / *epoch) : std::nullopt;
      }},
-    {"launches", "launches", count, less, FigureTable::none, 1, counted,
+    {"launches", "launches", count, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return known(run.last("launches")); }},
-    {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, counted,
+    {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return known(run.mean("read_bytes")); }},
-    {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, counted,
+    {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return known(run.mean("wire_bytes")); }},
 };
 
