@@ -65,6 +65,8 @@ def check_includes(root, path, text):
         folders |= window
     elif place[0] == "datasets":
         may = folders_of("base")
+    elif place[0] == "lessons" and len(place) > 3 and place[2] == "view":
+        may = folders_of("base") | folders_of("reading")
     elif place[0] == "lessons":
         may = folders_of("base") | folders_of("training")
     else:

@@ -19,34 +19,34 @@ namespace {
 constexpr double kUsualTolerance = 0.25;
 constexpr double kRounding = 1e-9;  // of what was computed and typed in decimals
 
-struct Interval {
+struct RightInterval {
   double low = 0;
   double high = 0;
   bool holds(double value) const { return low <= value && value <= high; }
 };
 
 /// "12-14" or "12".
-std::optional<Interval> interval_in(const std::string& text) {
-  if (const std::optional<double> number = number_of<double>(text)) return Interval{*number, *number};
+std::optional<RightInterval> interval_in(const std::string& text) {
+  if (const std::optional<double> number = number_of<double>(text)) return RightInterval{*number, *number};
   const std::size_t dash = text.find('-');
   if (dash == std::string::npos) return std::nullopt;
   const std::optional<double> low = number_of<double>(text.substr(0, dash));
   const std::optional<double> high = number_of<double>(text.substr(dash + 1));
-  return low && high ? std::optional(Interval{*low, *high}) : std::nullopt;
+  return low && high ? std::optional(RightInterval{*low, *high}) : std::nullopt;
 }
 
 /// What is right, without tolerance.
-std::vector<Interval> right_intervals(const Truth& truth) {
-  std::vector<Interval> out;
+std::vector<RightInterval> right_intervals(const Truth& truth) {
+  std::vector<RightInterval> out;
   for (const std::string& text : truth.accepted) {
-    if (const std::optional<Interval> interval = interval_in(text)) out.push_back(*interval);
+    if (const std::optional<RightInterval> interval = interval_in(text)) out.push_back(*interval);
   }
   if (std::isfinite(truth.low) && std::isfinite(truth.high)) out.push_back({truth.low, truth.high});
   if (std::isfinite(truth.number)) out.push_back({truth.number, truth.number});
   return out;
 }
 
-Interval with_tolerance(const Interval& interval, const Question& question) {
+RightInterval with_tolerance(const RightInterval& interval, const Question& question) {
   const double relative = question.tolerance.value_or(kUsualTolerance) + kRounding;
   const auto room = [&](double bound) {
     return std::max(relative * std::abs(bound), question.tolerance_abs);
@@ -59,7 +59,7 @@ bool is_right(const Question& question, const Answer& answer, const Truth& truth
   if (question.kind == AnswerKind::number || question.kind == AnswerKind::find) {
     const bool is_line = question.kind == AnswerKind::find;
     const double value = is_line ? static_cast<double>(answer.line) : answer.number;
-    for (const Interval& interval : right_intervals(truth)) {
+    for (const RightInterval& interval : right_intervals(truth)) {
       if ((is_line ? interval : with_tolerance(interval, question)).holds(value)) return true;
     }
     return false;
@@ -115,7 +115,7 @@ std::string why_not_offered(const Question& question, const Truth& truth) {
 /// The right number that lies nearest.
 double nearest_number(const Answer& answer, const Truth& truth) {
   double best = truth.number;
-  for (const Interval& interval : right_intervals(truth)) {
+  for (const RightInterval& interval : right_intervals(truth)) {
     const double near = std::clamp(answer.number, interval.low, interval.high);
     if (!std::isfinite(best) || std::abs(near - answer.number) < std::abs(best - answer.number)) best = near;
   }
@@ -154,10 +154,11 @@ const Misconception* misconception(const Question& question, const Answer& answe
                                              : one.answer == answer.text;
     if (is_same) return &one;
   }
-  const std::vector<Interval> right = right_intervals(truth);
+  const std::vector<RightInterval> right = right_intervals(truth);
   if ((!is_number && question.kind != AnswerKind::find) || right.empty()) return nullptr;
-  const bool is_below = std::ranges::all_of(right, [&](const Interval& one) { return value < one.low; });
-  const bool is_above = std::ranges::all_of(right, [&](const Interval& one) { return value > one.high; });
+  const bool is_below = std::ranges::all_of(right, [&](const RightInterval& one) { return value < one.low; });
+  const bool is_above =
+      std::ranges::all_of(right, [&](const RightInterval& one) { return value > one.high; });
   for (const Misconception& one : question.wrong) {
     if ((is_below && one.answer == "below") || (is_above && one.answer == "above")) return &one;
   }

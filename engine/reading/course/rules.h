@@ -58,6 +58,12 @@ struct Rule {
 /// As above; false for a rule that there is not.
 bool is_timed(const Question& question);
 
+/// Adds the rules that only one lesson has: an object of lessons/NN_name/view, which a program has where it
+/// links isobar::views.
+struct LessonRules {
+  explicit LessonRules(std::vector<Rule> rules);
+};
+
 /// All of them, by name.
 std::span<const Rule> all_rules();
 const Rule* rule_named(std::string_view name);

@@ -1,8 +1,11 @@
 // Every rule of the table: on runs of which it can tell, and on those of which it cannot.
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 
 #include "asked_rule.h"
+#include "config/lesson.h"
 #include "made_all_reduce.h"
 #include "made_descent.h"
 #include "record/json_line.h"
@@ -265,6 +268,23 @@ TEST_CASE("the rules stand in the order of their names, each once, and are found
   }
   CHECK(rule_named("share") == nullptr);
   CHECK(rules.size() == rule_cases().size());
+}
+
+TEST_CASE("a rule that one lesson asks by lives with that lesson") {
+  std::map<std::string, std::set<std::string>> lessons;  // by rule
+  for (const std::string& lesson : lesson_names(project_home())) {
+    for (const Question& question : read_questions(project_home(), lesson))
+      lessons[question.rule].insert(lesson);
+  }
+  for (const Rule& rule : all_rules()) {
+    const std::set<std::string>& asked = lessons[rule.name];
+    INFO(rule.name);
+    REQUIRE(!asked.empty());
+    const auto view = project_home() / "lessons" / *asked.begin() / "view/rules.cpp";
+    const std::string text = std::filesystem::exists(view) ? read_text_file(view, 1 << 20) : "";
+    const bool lives_there = text.find("  {\"" + std::string(rule.name) + "\",") != std::string::npos;
+    CHECK(lives_there == (asked.size() == 1));
+  }
 }
 
 TEST_CASE("arguments that are not there are what the rule takes instead") {

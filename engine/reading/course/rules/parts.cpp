@@ -4,14 +4,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <utility>
 
+#include "analyse/event.h"
+#include "analyse/run_files.h"
 #include "config/load.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/units.h"
+#include "record/run_folder.h"
 
 namespace isobar {
 namespace {
@@ -140,6 +144,19 @@ Spread over_all_reduces(const NamedRun& run, const std::function<double(const Al
   std::vector<double> values;
   for (std::size_t i = 0; i < run.run->folders.size(); ++i) values.push_back(figure(all_reduces_of(run, i)));
   return Spread(values);
+}
+
+std::map<std::int64_t, double> distances_between(const NamedRun& run, std::string_view note) {
+  std::map<std::int64_t, double> out;
+  for (const int rank : ranks_in(run.run->folder)) {
+    EventLog(RunFolder{run.run->folder}.stream_file(rank)).read_all([&](const Event& event) {
+      if (event.kind() != "note" || event.text("text") != note) return;
+      double& most = out[event.integer("step")];
+      const double apart = event.number("apart");
+      most = std::isfinite(apart) ? std::max(most, apart) : std::numeric_limits<double>::infinity();
+    });
+  }
+  return out;
 }
 
 void check_ended(const NamedRun& run) {

@@ -2,6 +2,7 @@
 // What rules share: runs that are fit to be asked, values in units, figures as texts, and a way to say why
 // something cannot be told.
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -46,7 +47,11 @@ AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat = 0);
 /// A figure of each of its repeats.
 Spread over_all_reduces(const NamedRun& run, const std::function<double(const AllReduceRun&)>& figure);
 
-/// The same of a run that the learner named.
+/// The largest distance of any rank from rank 0 by step, from the notes with this text: "replicas" (weights),
+/// "buffers".
+std::map<std::int64_t, double> distances_between(const NamedRun& run, std::string_view note);
+
+/// Cannot where a run that the learner named did not end well, or its times cannot be trusted.
 void check_ended(const NamedRun& run);
 void check_timed(const NamedRun& run);
 

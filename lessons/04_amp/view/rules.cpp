@@ -2,10 +2,11 @@
 #include <fmt/format.h>
 
 #include "core/text.h"
-#include "course/rules/all.h"
 #include "course/rules/parts.h"
 
-namespace isobar {
+namespace isobar::lesson_04 {
+namespace {
+
 /// "both" says it of two; of three no single choice would.
 void check_skips(const Question& question) {
   const auto named = question.arguments("runs").size();
@@ -33,4 +34,14 @@ Truth skips_truth(const RuleInput& input) {
   return out;
 }
 
-}  // namespace isobar
+using enum AnswerKind;
+// clang-format off
+const LessonRules kRules{{
+  {"skips",
+   "which of two runs skipped steps; none, or both",
+   {choice}, {}, {"runs"}, skips_truth, nullptr, check_skips},
+}};
+// clang-format on
+
+}  // namespace
+}  // namespace isobar::lesson_04

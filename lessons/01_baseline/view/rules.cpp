@@ -5,10 +5,9 @@
 #include <cmath>
 
 #include "core/text.h"
-#include "course/rules/all.h"
 #include "course/rules/parts.h"
 
-namespace isobar {
+namespace isobar::lesson_01 {
 namespace {
 
 std::string steps_scored(const RunView& view) {
@@ -16,8 +15,6 @@ std::string steps_scored(const RunView& view) {
   for (const RunScores& one : view.scores) steps.push_back(std::to_string(one.step));
   return steps.empty() ? "it was never scored" : "it was scored after steps " + joined(steps);
 }
-
-}  // namespace
 
 Truth skill_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
@@ -46,4 +43,14 @@ Truth skill_truth(const RuleInput& input) {
   return out;
 }
 
-}  // namespace isobar
+using enum AnswerKind;
+// clang-format off
+const LessonRules kRules{{
+  {"skill",
+   "yes or no: the headline RMSE after an epoch (1) is below that of persistence",
+   {choice}, {"run"}, {"epoch"}, skill_truth},
+}};
+// clang-format on
+
+}  // namespace
+}  // namespace isobar::lesson_01

@@ -1,12 +1,10 @@
 // What bounds a run: the verdict of ./isobar verdict.
-
 #include "analyse/run_prediction.h"
 #include "analyse/run_verdict.h"
-#include "course/rules/all.h"
 #include "course/rules/parts.h"
 #include "formula/model_shape.h"
 
-namespace isobar {
+namespace isobar::lesson_02 {
 namespace {
 
 const char* key_of(Bound bound) {
@@ -19,8 +17,6 @@ const char* key_of(Bound bound) {
       return bound_name(bound);
   }
 }
-
-}  // namespace
 
 Truth bound_by_truth(const RuleInput& input) {
   const NamedRun run = timed_run(input, input.argument("run"));
@@ -40,4 +36,14 @@ Truth bound_by_truth(const RuleInput& input) {
   return out;
 }
 
-}  // namespace isobar
+using enum AnswerKind;
+// clang-format off
+const LessonRules kRules{{
+  {"bound_by",
+   "what bounds a run: data, contention, communication, launch, compute, straggler",
+   {choice}, {"run"}, {}, bound_by_truth, always_timed},
+}};
+// clang-format on
+
+}  // namespace
+}  // namespace isobar::lesson_02

@@ -1,17 +1,120 @@
-// Lesson 09: times of all-reduces over their sizes, beside each other and beside the alpha-beta model.
+// Rules of an all-reduce: which chunk is whole where, whether sums are right, and its times over sizes,
+// beside each other and beside the alpha-beta model.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
+#include "analyse/theatre_run.h"
+#include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
-#include "course/rules/all.h"
+#include "course/needed_runs.h"
 #include "course/rules/parts.h"
 #include "formula/link_fit.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 namespace {
+
+/// The messages of the first all-reduce, as the ranks recorded them.
+Theatre first_theatre(const NamedRun& run) {
+  try {
+    return read_theatre(run.run->folder, 0);
+  } catch (const Error& error) {
+    throw Cannot{fmt::format("the messages of `{}` cannot be read: {}", run.name, error.what()), run.name};
+  }
+}
+
+/// What a run of which nothing else is known says.
+Truth sums_of_run(const NamedRun& run) {
+  Truth out;
+  out.figures = {{"steps", std::to_string(run.view().summary.steps)},
+                 {"wrong", "-"},
+                 {"values", "-"},
+                 {"wrong_steps", "-"},
+                 {"ms", "-"},
+                 {"base_ms", "-"},
+                 {"timeout_s", value_in(run.run->config, "comm.timeout_s")},
+                 {"reason", "-"}};
+  out.source = source_of(run);
+  return out;
+}
+
+/// "rank 1 did not send": the error without its place and hint.
+std::string first_words(std::string reason) {
+  constexpr std::string_view kError = "error: ";
+  if (reason.starts_with(kError)) reason.erase(0, kError.size());
+  return printable(reason.substr(0, reason.find_first_of(";\n")), 200);
+}
+
+/// Of a run that was to fail: whether its error names the rank that is to blame.
+Truth failed_sums(const NamedRun& run) {
+  Truth out = sums_of_run(run);
+  const std::string words = first_words(run.view().reason);
+  const std::string blamed = "rank " + value_in(run.run->config, "run.fault_rank") + " did not send";
+  out.accepted = {words.starts_with(blamed) ? "named" : "failed"};
+  out.figures["reason"] = words;
+  out.text = fmt::format("the run ends with an error after {}: {}", counted(run.view().summary.steps, "step"),
+                         words);
+  return out;
+}
+
+std::string time_of_largest(const AllReduceRun& run) { return ms_text(run.medians().back().time_us); }
+
+Truth chunk_owner_truth(const RuleInput& input) {
+  const NamedRun run = ended_run(input, input.argument("run"));
+  const Theatre theatre = first_theatre(run);
+  const double rank = number_argument(input, "rank");
+  if (rank < 0 || rank >= theatre.ranks || rank != std::floor(rank))
+    throw Cannot{fmt::format("`{}` has {} ranks, and none of them is {:g}", run.name, theatre.ranks, rank),
+                 run.name};
+  const int reducing = theatre.steps_of(CollectivePhase::reduce);
+  const TheatreMoment moment = theatre.after(static_cast<std::size_t>(reducing));
+  const std::vector<TheatreCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
+  Truth out;
+  for (std::size_t chunk = 0; chunk < cells.size(); ++chunk) {
+    if (cells[chunk].count() == theatre.ranks) out.accepted.push_back(fmt::format("chunk {}", chunk));
+  }
+  if (out.accepted.empty())
+    throw Cannot{fmt::format("after the reduce phase of `{}` rank {:g} has no whole sum", run.name, rank),
+                 run.name};
+  out.figures = {{"chunk", joined(out.accepted)}, {"steps", std::to_string(reducing)}};
+  out.text = fmt::format("after {} rank {:g} has the sum of all ranks in {}", counted(reducing, "step"), rank,
+                         out.figures["chunk"]);
+  out.source = source_of(run);
+  return out;
+}
+
+Truth all_reduce_sums_truth(const RuleInput& input) {
+  const NamedRun run = run_of(input, input.argument("run"));
+  const NeededRun& wanted = *input.question.run(run.name);
+  if (!wanted.fails.empty() && ended_as_wanted(wanted, run.view().state)) return failed_sums(run);
+  check_ended(run);
+  const AllReduceRun sums = all_reduces_of(run);
+  Truth out = sums_of_run(run);
+  const auto worst = std::max_element(
+      sums.steps.begin(), sums.steps.end(),
+      [](const AllReduceStep& one, const AllReduceStep& two) { return one.wrong < two.wrong; });
+  const auto wrong_steps = std::count_if(sums.steps.begin(), sums.steps.end(),
+                                         [](const AllReduceStep& step) { return step.wrong > 0; });
+  const bool agrees = std::all_of(sums.steps.begin(), sums.steps.end(),
+                                  [](const AllReduceStep& step) { return step.agrees; });
+  out.accepted = {!agrees ? "apart" : worst->wrong > 0 ? "wrong" : "right"};
+  out.figures["wrong"] = human_count(worst->wrong);
+  out.figures["values"] = human_count(std::llround(worst->bytes / sizeof(float)));
+  out.figures["wrong_steps"] = std::to_string(wrong_steps);
+  out.figures["ms"] = time_of_largest(sums);
+  if (!input.argument("base").empty()) {
+    const NamedRun base = ended_run(input, input.argument("base"));
+    check_one_source(base, run);
+    out.figures["base_ms"] = time_of_largest(all_reduces_of(base));
+  }
+  out.text = fmt::format("{} of {} have wrong values, up to {} of {}; the ranks hold {} bits", wrong_steps,
+                         counted(static_cast<std::int64_t>(sums.steps.size()), "all-reduce"),
+                         out.figures["wrong"], out.figures["values"], agrees ? "the same" : "different");
+  return out;
+}
 
 /// A bandwidth that is less than this part of the other one has fallen.
 constexpr double kFallen = 0.85;
@@ -80,8 +183,6 @@ LinkFit fit_of(const NamedRun& run, const AllReduceRun& times) {
     throw Cannot{fmt::format("in `{}` larger buffers take no longer", run.name), run.name};
   return *fit;
 }
-
-}  // namespace
 
 Truth all_reduce_ratio_truth(const RuleInput& input) {
   const TwoTimes two = two_times(input);
@@ -212,4 +313,36 @@ Truth quickest_truth(const RuleInput& input) {
   return out;
 }
 
-}  // namespace isobar
+using enum AnswerKind;
+// clang-format off
+const LessonRules kRules{{
+  {"all_reduce_ratio",
+   "how many times as long the largest buffer takes in `other` as in `base`",
+   {number}, {"base", "other"}, {}, all_reduce_ratio_truth, always_timed, check_unit<Quantity::ratio>},
+  {"all_reduce_sums",
+   "what becomes of the sums of `run`: right, wrong (the same on all ranks), apart (each rank holds "
+   "others); of one that is to fail: named (the error names run.fault_rank), failed. `base`: a run whose time "
+   "stands beside it",
+   {choice}, {"run"}, {"base"}, all_reduce_sums_truth},
+  {"bandwidth_falls",
+   "which bandwidth of the largest buffer is lower in `other` than in `base`: algbw, busbw, both, "
+   "neither",
+   {choice}, {"base", "other"}, {}, bandwidth_falls_truth, always_timed, check_bandwidth_falls},
+  {"chunk_owner",
+   "the chunk whose whole sum `rank` has after the reduce phase, as the run's messages tell: chunk 0, "
+   "chunk 1, ...",
+   {choice}, {"run", "rank"}, {}, chunk_owner_truth},
+  {"link_fit",
+   "the latency or bandwidth of the link that fits the run's times over sizes",
+   {number}, {"run", "what"}, {}, link_fit_truth, always_timed, check_link_fit},
+  {"quickest_all_reduce",
+   "the all-reduce that takes the least time by the alpha-beta model: ring, tree, naive",
+   {choice}, {"ranks", "mb", "latency_us", "gbit_per_s"}, {}, quickest_truth, nullptr, check_quickest},
+  {"ring_overtakes",
+   "the size from which the ring of `base` is quicker than the tree of `other`",
+   {number}, {"base", "other"}, {}, ring_overtakes_truth, always_timed, check_unit<Quantity::bytes>},
+}};
+// clang-format on
+
+}  // namespace
+}  // namespace isobar::lesson_09

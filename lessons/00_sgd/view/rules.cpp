@@ -1,5 +1,5 @@
-// Paths of lesson 00: how rough they are, how soon they come down, how far their gradients stray, and which
-// learning rate they bear.
+// Rules of the fit of a line: how rough paths are, how soon they come down, how far gradients stray, which
+// learning rate they bear; what ranks do beside each other; and what a step costs whatever its batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +8,9 @@
 #include <numeric>
 
 #include "core/text.h"
-#include "course/rules/all.h"
 #include "course/rules/parts.h"
 
-namespace isobar {
+namespace isobar::lesson_00 {
 namespace {
 
 /// Values that lie nearer to the best are as good: a step more or less is no difference.
@@ -86,8 +85,6 @@ FullDescent full_descent(const NamedRun& run, const Descent& descent) {
   const RankDescent& rank = descent.ranks.front();
   return {run, descent.config.optim.lr, bowl.loss(rank.start), bowl.loss(rank.steps.back().line)};
 }
-
-}  // namespace
 
 void check_descent_best(const Question& question) {
   const std::string what = question.argument("what");
@@ -189,4 +186,160 @@ Truth stable_rate_truth(const RuleInput& input) {
   return out;
 }
 
-}  // namespace isobar
+/// Sums in another order differ in their last digits, in double precision.
+constexpr double kEqualPaths = 1e-12;
+/// An offset that stays: updates are equal, and only rounding moves it.
+constexpr double kOffsetStays = 1e-9;
+/// Of the loss at the start: no path that comes down has it at the end.
+constexpr double kLeavesAt = 10;
+
+/// The largest distance of a rank from rank 0 before each step, and at the end.
+std::vector<double> ranks_apart(const Descent& descent) {
+  std::vector<double> out;
+  for (std::size_t step = 0; step <= descent.steps(); ++step) {
+    double most = 0;
+    for (const RankDescent& rank : descent.ranks)
+      most = std::max(most, path_distance({descent.ranks.front().before(step)}, {rank.before(step)}));
+    out.push_back(most);
+  }
+  return out;
+}
+
+bool leaves(const Descent& descent) {
+  const LossBowl bowl(descent.points);
+  return std::any_of(descent.ranks.begin(), descent.ranks.end(), [&](const RankDescent& rank) {
+    return !(bowl.loss(rank.before(descent.steps())) <= kLeavesAt * bowl.loss(rank.start));
+  });
+}
+
+std::string paths_word(const Descent& ranks, const std::vector<double>& apart, double from_base) {
+  if (leaves(ranks)) return "diverges";
+  const auto [least, most] = std::minmax_element(apart.begin(), apart.end());
+  if (*least > 0 && *most - *least <= kOffsetStays * *most) return "offset";
+  if (*most > kEqualPaths) return "apart";
+  return from_base <= kEqualPaths ? "same" : "other";
+}
+
+Truth rank_paths_truth(const RuleInput& input) {
+  const NamedRun base = ended_run(input, input.argument("base"));
+  const NamedRun other = ended_run(input, input.argument("other"));
+  check_one_source(base, other);
+  const Descent one = descent_of(input, base), many = descent_of(input, other);
+  if (one.ranks.size() != 1)
+    throw Cannot{fmt::format("`{}` has {} ranks, one is needed", base.name, one.ranks.size()), base.name};
+  if (many.ranks.size() < 2)
+    throw Cannot{fmt::format("`{}` is no run of several ranks", other.name), other.name};
+  if (one.steps() != many.steps())
+    throw Cannot{
+        fmt::format("`{}` made {}, `{}` {}", base.name,
+                    counted(static_cast<std::int64_t>(one.steps()), "step"), other.name, many.steps()),
+        other.name};
+  const std::vector<double> apart = ranks_apart(many);
+  const double from_base = path_distance(one.ranks.front().path(), many.ranks.front().path());
+  const LossBowl bowl(many.points);
+  const auto loss_text = [&](const Descent& descent) {
+    return fmt::format("{:.3g}", bowl.loss(descent.ranks.front().before(descent.steps())));
+  };
+  const double most_apart = *std::max_element(apart.begin(), apart.end());
+  Truth out;
+  out.accepted = {paths_word(many, apart, from_base)};
+  out.figures = {{"ranks", std::to_string(many.ranks.size())},
+                 {"apart", fmt::format("{:.3g}", most_apart)},
+                 {"apart_first", fmt::format("{:.3g}", apart.front())},
+                 {"apart_last", fmt::format("{:.3g}", apart.back())},
+                 {"from_one", fmt::format("{:.2g}", from_base)},
+                 {"end_loss", loss_text(many)},
+                 {"one_loss", loss_text(one)}};
+  out.text = fmt::format("the ranks' paths are up to {} apart, and up to {} from that of one rank",
+                         out.figures["apart"], out.figures["from_one"]);
+  out.source = source_of(base);
+  return out;
+}
+
+struct BatchTime {
+  NamedRun run;
+  double batch = 0;
+  Spread step_us;
+
+  Spread sample_us() const {
+    return figures_of(run, [this](const SteadyFigures& one) { return one.mean("step_us") / batch; });
+  }
+};
+
+BatchTime batch_time(const NamedRun& run) {
+  BatchTime out{run, run.run->samples_a_step(), sums_of(run, {"step_us"})};
+  if (!(out.batch > 0) || !(out.step_us.median() > 0))
+    throw Cannot{fmt::format("`{}` recorded no time of its samples", run.name), run.name};
+  return out;
+}
+
+/// The intercept of the line through two steps, as a share of the smaller one.
+double overhead_share(const BatchTime& small, double small_us, const BatchTime& large, double large_us) {
+  const double sample_us = std::max(0.0, (large_us - small_us) / (large.batch - small.batch));
+  return std::clamp(1 - sample_us * small.batch / small_us, 0.0, 1.0);
+}
+
+Truth step_overhead_truth(const RuleInput& input) {
+  std::vector<BatchTime> times;
+  for (const std::string& name : names_of_runs(input, "runs"))
+    times.push_back(batch_time(timed_run(input, name)));
+  const auto [small, large] = std::minmax_element(
+      times.begin(), times.end(),
+      [](const BatchTime& one, const BatchTime& other) { return one.batch < other.batch; });
+  if (times.empty() || !(small->batch < large->batch))
+    throw Cannot{"runs with two sizes of the batch are needed"};
+  const Spread one = small->sample_us(), many = large->sample_us();
+  compare_runs(large->run, many, small->run, one);  // says what is missing for it
+  const Spread &few_us = small->step_us, &all_us = large->step_us;
+  const double share = overhead_share(*small, few_us.median(), *large, all_us.median());
+  Truth out;
+  out.figures = {
+      {"small_batch", figure_text(small->batch)},           {"large_batch", figure_text(large->batch)},
+      {"small_us", figure_text(few_us.median())},           {"large_us", figure_text(all_us.median())},
+      {"small_sample_us", figure_text(one.median())},       {"large_sample_us", figure_text(many.median())},
+      {"times", figure_text(one.median() / many.median())}, {"share", percent_text(share)}};
+  out.text = fmt::format(
+      "a step takes {} us with a batch of {} and {} us with one of {}: {} % of the shorter is there "
+      "whatever the batch",
+      out.figures["small_us"], out.figures["small_batch"], out.figures["large_us"],
+      out.figures["large_batch"], out.figures["share"]);
+  out.source = source_of(small->run);
+  if (input.question.kind == AnswerKind::choice) {
+    out.accepted = {share > 0.5 ? "overhead" : "samples"};
+    return out;
+  }
+  const auto shown = [&](double value) { return in_unit(input.question, Quantity::share, value); };
+  out.number = shown(share);
+  out.low = shown(std::min(share, overhead_share(*small, few_us.least(), *large, all_us.most())));
+  out.high = shown(std::max(share, overhead_share(*small, few_us.most(), *large, all_us.least())));
+  return out;
+}
+
+using enum AnswerKind;
+// clang-format off
+const LessonRules kRules{{
+  {"descent_best",
+   "the runs whose path turns most, or that take the fewest samples or steps until the loss is "
+   "`within` (5) % of the least; same: all are alike",
+   {choice}, {"what"}, {"runs", "within"}, descent_best_truth, nullptr, check_descent_best},
+  {"gradient_spread",
+   "how many times as far the gradients of `base` stray from that of all samples as those of `other`; "
+   "as a choice: noise, equal",
+   {number, choice}, {"base", "other"}, {}, gradient_spread_truth, nullptr, check_unit<Quantity::ratio>},
+  {"rank_paths",
+   "the paths of the ranks of `other` beside that of `base`, one rank: same, other (all ranks walk "
+   "one other path), offset (a constant distance apart), apart, diverges",
+   {choice}, {"base", "other"}, {}, rank_paths_truth},
+  {"stable_rate",
+   "the largest learning rate of full-batch descent that does not diverge; runs on both sides of it "
+   "show it",
+   {number}, {"runs"}, {}, stable_rate_truth, nullptr, check_unit<Quantity::learning_rate>},
+  {"step_overhead",
+   "what part of a step of the smallest batch is there whatever the batch, by the time of the largest: overhead "
+   "(more than half), samples; as a number in %",
+   {choice, number}, {}, {"runs"}, step_overhead_truth, always_timed, check_unit<Quantity::share>},
+}};
+// clang-format on
+
+}  // namespace
+}  // namespace isobar::lesson_00
