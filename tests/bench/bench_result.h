@@ -35,25 +35,25 @@ struct PairedRow {
   double bus_factor = 0;   ///< of a collective: bytes that each rank sends a byte of the buffer; 0 = none
 };
 
-/// Sorted middle of the values; 0 for none.
-double median(std::vector<double> values);
+/// 0 for no values.
+double median(const std::vector<double>& values);
 
 struct Estimate {
   double value = 0;
-  double least = 0;  ///< 95 % interval
+  double least = 0;  ///< 95 % interval (analyse/spread.h)
   double most = 0;
 };
 
-/// The ratio of medians, peer / ours, of rates ours / peer: above 1 ours is better.
-/// The interval comes from 10,000 resamples of whole pairs (percentile bootstrap, Efron 1979), so that what
-/// slowed both sides of a pair cancels. Fixed random numbers: the same values give the same interval.
+/// The geometric mean of the ratios of the pairs, peer / ours, of rates ours / peer: above 1 ours is better.
+/// What slowed both sides of a pair cancels.
 Estimate ratio_of(const PairedRow& row);
-/// The median of at least one value, with an interval made in the same way.
-Estimate median_of(const std::vector<double>& values);
+/// The geometric mean of at least one value; of one value, or where one is not above zero, their median
+/// without an interval.
+Estimate estimate_of(const std::vector<double>& values);
 
-/// Prints a row with its median, least and greatest value, and the limit.
+/// Prints a row with its mean, least and greatest value, and the limit.
 void print_row(const BenchRow& row);
-/// Prints a row with both medians, the ratio, its interval and what was asked for.
+/// Prints a row with both means, the ratio, its interval and what was asked for.
 void print_row(const PairedRow& row);
 
 /// "case", "unit", "ours", "ours_min", "ours_max", "least", "most", "repeats", "limit"

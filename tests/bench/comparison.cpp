@@ -11,10 +11,6 @@
 namespace isobar {
 namespace {
 
-// The least and the greatest of 6 values hold the median of what they were drawn from in 97 of 100 cases,
-// those of 5 in 94: of fewer no interval of 95 % can be made.
-constexpr std::int64_t kFewestRepeats = 6;
-
 enum class Form { as_it_is, bytes, share, megahertz, load };
 
 /// What is told of a machine, in the order of the list of differences.
@@ -120,23 +116,21 @@ const RecordedRow* row_like(const RecordedRow& row, const RecordedResult& result
   return nullptr;
 }
 
-ChangeVerdict verdict_of(const Estimate& change) {
-  if (change.least > 1) return ChangeVerdict::better;
-  return change.most < 1 ? ChangeVerdict::worse : ChangeVerdict::same;
-}
-
-Change change_of(const RecordedFigure& recorded, const RecordedFigure& now, bool more_is_better, bool few) {
+Change change_of(const RecordedFigure& recorded, const RecordedFigure& now, bool more_is_better) {
+  using enum ChangeVerdict;
   Change out{recorded, now, more_is_better ? quotient(now, recorded) : quotient(recorded, now)};
-  if (out.change) out.verdict = few ? ChangeVerdict::few : verdict_of(*out.change);
+  if (!out.change) return out;
+  const bool is_few = std::min(recorded.repeats, now.repeats) < static_cast<std::int64_t>(kLeastRepeats);
+  const bool is_same = out.change->is_same();
+  out.verdict = is_few ? few : is_same ? same : out.change->ratio > 1 ? better : worse;
   return out;
 }
 
 ComparedRow compare_rows(const RecordedRow& recorded, const RecordedRow& now, bool other_machine) {
-  const bool few = std::min(recorded.repeats, now.repeats) < kFewestRepeats;
-  ComparedRow out{now.name, now.unit, change_of(recorded.ours, now.ours, is_rate(now.unit), few), {}, {}, {}};
+  ComparedRow out{now.name, now.unit, change_of(recorded.ours, now.ours, is_rate(now.unit)), {}, {}, {}};
   if (other_machine) out.ours.verdict = ChangeVerdict::none;
   if (!(recorded.ratio.at.value > 0 && now.ratio.at.value > 0)) return out;
-  out.to_peer = change_of(recorded.ratio, now.ratio, true, few);
+  out.to_peer = change_of(recorded.ratio, now.ratio, true);
   out.recorded_peer = recorded.peer_name;
   out.peer = now.peer_name;
   if (out.peer != out.recorded_peer && out.to_peer->change)
@@ -146,16 +140,14 @@ ComparedRow compare_rows(const RecordedRow& recorded, const RecordedRow& now, bo
 
 }  // namespace
 
-std::optional<Estimate> quotient(const RecordedFigure& above, const RecordedFigure& below) {
+std::optional<Compared> quotient(const RecordedFigure& above, const RecordedFigure& below) {
   if (above.spread == SpreadFrom::none || below.spread == SpreadFrom::none) return std::nullopt;
-  const Estimate& a = above.at;
-  const Estimate& b = below.at;
-  if (!(a.least > 0 && b.least > 0)) return std::nullopt;
-  const double value = a.value / b.value;
-  const double down = std::hypot(std::log(a.value / a.least), std::log(b.most / b.value));
-  const double up = std::hypot(std::log(a.most / a.value), std::log(b.value / b.least));
-  const Estimate out{value, value * std::exp(-down), value * std::exp(up)};
-  const bool fits = out.least > 0 && std::isfinite(out.most);
+  if (!(above.at.least > 0 && below.at.least > 0)) return std::nullopt;
+  const auto mean_of = [](const RecordedFigure& figure) {
+    return LogMean(figure.at.value, figure.at.least, figure.at.most, static_cast<double>(figure.repeats));
+  };
+  const Compared out = compare(mean_of(above), mean_of(below));
+  const bool fits = out.low > 0 && std::isfinite(out.high);
   return fits ? std::optional(out) : std::nullopt;
 }
 

@@ -4,16 +4,17 @@
 #include <string>
 #include <vector>
 
+#include "analyse/spread.h"
 #include "bench/recorded_result.h"
 
 namespace isobar {
 
-/// What a quotient of two figures says; each but `none` needs both intervals.
+/// What a quotient of two figures tells; each but `none` needs both intervals.
 enum class ChangeVerdict {
-  none,          ///< no quotient, or one that mixes two machines
-  same,          ///< its interval holds 1
-  better,        ///< all of it lies above 1
-  worse,         ///< all of it lies below 1
+  none,    ///< no quotient, or one that mixes two machines
+  same,    ///< as compare() has it (analyse/spread.h)
+  better,  ///< above 1
+  worse,
   few,           ///< too few repeats for any of these
   another_peer,  ///< the ratios are to two peers
 };
@@ -23,7 +24,7 @@ enum class ChangeVerdict {
 struct Change {
   RecordedFigure recorded;
   RecordedFigure now;
-  std::optional<Estimate> change;
+  std::optional<Compared> change;
   ChangeVerdict verdict = ChangeVerdict::none;
 };
 
@@ -60,9 +61,8 @@ struct Comparison {
   Machines machines = Machines::alike;
 };
 
-/// The quotient of two figures measured apart, with the interval that theirs give (square-and-add on the
-/// logarithms: Zou and Donner, Statistics in Medicine 27, 2008). None where one has no spread or reaches 0.
-std::optional<Estimate> quotient(const RecordedFigure& above, const RecordedFigure& below);
+/// The quotient of two figures measured apart. None where one has no spread or reaches 0.
+std::optional<Compared> quotient(const RecordedFigure& above, const RecordedFigure& below);
 
 Comparison compare(const RecordedResult& recorded, const RecordedResult& now);
 

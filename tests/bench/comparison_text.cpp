@@ -62,9 +62,9 @@ std::string change_text(const Change& change) {
     if (!then && !now) return "no ratio: 0 is in an interval";
     return fmt::format("no ratio: no spread {}", then && now ? "then and now" : then ? "then" : "now");
   }
-  const Estimate& at = *change.change;
+  const Compared& at = *change.change;
   const char* const verdict = word(change.verdict);
-  return fmt::format("{:.3f}x ({:.3f} to {:.3f}){}{}{}", at.value, at.least, at.most,
+  return fmt::format("{:.3f}x ({:.3f} to {:.3f}){}{}{}", at.ratio, at.low, at.high,
                      rests_on_range(change) ? " *" : "", *verdict == '\0' ? "" : "  ", verdict);
 }
 
@@ -124,7 +124,7 @@ void add_remarks(const Comparison& comparison, std::vector<std::string>& out) {
     out.emplace_back(
         "  Above 1 now is better. The 95 % interval holds what varied within each run; two runs may differ "
         "by more.");
-  if (few) out.emplace_back("  few repeats: under six, then or now; an interval of so few is too narrow.");
+  if (few) out.emplace_back("  few repeats: under three, then or now; no interval can be made of them.");
   if (range)
     out.emplace_back("  * without a recorded interval; the least and the greatest repeat stand for it.");
   if (!comparison.complete) out.emplace_back("  The recorded bench was cut off: rows may be missing.");
@@ -153,12 +153,12 @@ Json figure_json(const RecordedFigure& figure) {
 
 Json change_json(const Change& change) {
   const bool has = change.change.has_value();
-  const Estimate at = change.change.value_or(Estimate{});
+  const Compared at = change.change.value_or(Compared{});
   return {{"recorded", figure_json(change.recorded)},
           {"now", figure_json(change.now)},
-          {"ratio", has ? Json(at.value) : Json(nullptr)},
-          {"ratio_min", has ? Json(at.least) : Json(nullptr)},
-          {"ratio_max", has ? Json(at.most) : Json(nullptr)},
+          {"ratio", has ? Json(at.ratio) : Json(nullptr)},
+          {"ratio_min", has ? Json(at.low) : Json(nullptr)},
+          {"ratio_max", has ? Json(at.high) : Json(nullptr)},
           {"verdict", change.verdict == ChangeVerdict::none ? Json(nullptr) : Json(word(change.verdict))}};
 }
 

@@ -67,8 +67,8 @@ RecordedRow parse_row(const Json& json) {
   }
   row.unit = text_of(json, "unit");
   const bool paired = has(json, "peer");
-  row.repeats = json.at(paired ? "pairs" : "repeats").as_integer();
-  if (row.repeats < 1) throw Error(fmt::format("{} repeats", row.repeats), "", "");
+  const std::int64_t repeats = json.at(paired ? "pairs" : "repeats").as_integer();
+  if (repeats < 1) throw Error(fmt::format("{} repeats", repeats), "", "");
   row.ours = figure(json, "ours", "ours_min", "ours_max", SpreadFrom::interval);
   if (row.ours.spread == SpreadFrom::none)
     row.ours = figure(json, "ours", "least", "most", SpreadFrom::range);
@@ -77,7 +77,10 @@ RecordedRow parse_row(const Json& json) {
     row.ratio = figure(json, "ratio", "ratio_min", "ratio_max", SpreadFrom::interval);
     check_ratio(row, json.at("peer").as_number());
   }
-  if (row.repeats == 1) row.ours.spread = row.ratio.spread = SpreadFrom::none;
+  for (RecordedFigure* const figure : {&row.ours, &row.ratio}) {
+    figure->repeats = repeats;
+    if (repeats == 1) figure->spread = SpreadFrom::none;
+  }
   return row;
 }
 

@@ -22,6 +22,7 @@ enum class SpreadFrom {
 struct RecordedFigure {
   Estimate at;
   SpreadFrom spread = SpreadFrom::none;
+  std::int64_t repeats = 0;
 };
 
 struct RecordedRow {
@@ -29,7 +30,6 @@ struct RecordedRow {
   std::string unit;
   std::string peer_name;     ///< "" = ours is alone
   std::string not_measured;  ///< why there are no figures; "" = there are
-  std::int64_t repeats = 0;
   RecordedFigure ours;
   RecordedFigure ratio;  ///< to the peer; value 0 where ours is alone
 };

@@ -59,25 +59,22 @@ std::string refused(const Json& json) {
 std::string lines(const Comparison& comparison) { return joined(comparison_lines(comparison), "\n"); }
 
 RecordedFigure figure(double value, double least, double most) {
-  return {{value, least, most}, SpreadFrom::interval};
+  return {{value, least, most}, SpreadFrom::interval, 10};
 }
 
 }  // namespace
 
 TEST_CASE("a quotient of two figures has the interval that theirs give") {
-  const Estimate alone = quotient(figure(10, 8, 12.5), figure(5, 5, 5)).value();
-  CHECK(alone.value == 2);
-  CHECK(alone.least == Approx(1.6));  // of a figure that is exact, the other's interval is left
-  CHECK(alone.most == Approx(2.5));
-  const Estimate both = quotient(figure(10, 8, 12.5), figure(5, 4, 6.25)).value();
-  const double wide = std::exp(std::sqrt(2) * std::log(1.25));
-  CHECK(both.least == Approx(2 / wide));
-  CHECK(both.most == Approx(2 * wide));
-  const Estimate uneven = quotient(figure(10, 9, 10), figure(5, 5, 10)).value();
-  CHECK(uneven.most == Approx(2));  // nothing above is larger, nothing below is smaller
-  CHECK(uneven.least < 1);
-  CHECK_FALSE(quotient({{10, 0, 0}, SpreadFrom::none}, figure(5, 5, 5)));
-  CHECK_FALSE(quotient(figure(5, 5, 5), {{10, 0, 0}, SpreadFrom::none}));
+  const Compared alone = quotient(figure(10, 8, 12.5), figure(5, 5, 5)).value();
+  CHECK(alone.ratio == Approx(2));
+  CHECK(alone.low == Approx(1.6));  // of a figure that is exact, the other's interval is left
+  CHECK(alone.high == Approx(2.5));
+  const Compared both = quotient(figure(10, 8, 12.5), figure(5, 4, 6.25)).value();
+  const double wide = std::exp(2.1010 / 2.2622 * std::sqrt(2) * std::log(1.25));  // 18 and 9 degrees of freedom
+  CHECK(both.low == Approx(2 / wide).epsilon(1e-3));
+  CHECK(both.high == Approx(2 * wide).epsilon(1e-3));
+  CHECK_FALSE(quotient({{10, 0, 0}, SpreadFrom::none, 1}, figure(5, 5, 5)));
+  CHECK_FALSE(quotient(figure(5, 5, 5), {{10, 0, 0}, SpreadFrom::none, 1}));
   CHECK_FALSE(quotient(figure(1, 0, 2), figure(1, 1, 1)));
   CHECK_FALSE(quotient(figure(1, 1, 1), figure(0, 0, 0)));
   CHECK_FALSE(quotient(figure(1, 1, 1e308), figure(1e-300, 1e-300, 1e-300)));
@@ -89,9 +86,9 @@ TEST_CASE("a result beside itself is the same, and nothing differs") {
   const Comparison found = compared(one, one);
   REQUIRE(found.rows.size() == 3);
   for (const ComparedRow& row : found.rows) {
-    CHECK(row.ours.change.value().value == 1);
-    CHECK(row.ours.change.value().least < 1);
-    CHECK(row.ours.change.value().most > 1);
+    CHECK(row.ours.change.value().ratio == 1);
+    CHECK(row.ours.change.value().low < 1);
+    CHECK(row.ours.change.value().high > 1);
     CHECK(row.ours.verdict == ChangeVerdict::same);
     CHECK(row.to_peer.has_value() == (row.name != "frame"));
     if (row.to_peer) CHECK(row.to_peer->verdict == ChangeVerdict::same);
@@ -110,13 +107,13 @@ TEST_CASE("above 1 now is better, whichever direction the unit has") {
                              paired("cost", "s/GB", 0.1, 0.3), paired("warm", "GB/s", 4, 1)});
   for (const ComparedRow& row : compared(before, after).rows) {
     INFO(row.name);
-    CHECK(row.ours.change.value().value == Approx(2));
+    CHECK(row.ours.change.value().ratio == Approx(2));
     CHECK(row.ours.verdict == ChangeVerdict::better);
-    CHECK(row.to_peer.value().change.value().value == Approx(2));
+    CHECK(row.to_peer.value().change.value().ratio == Approx(2));
     CHECK(row.to_peer.value().verdict == ChangeVerdict::better);
   }
   for (const ComparedRow& row : compared(after, before).rows) {
-    CHECK(row.ours.change.value().value == Approx(0.5));
+    CHECK(row.ours.change.value().ratio == Approx(0.5));
     CHECK(row.ours.verdict == ChangeVerdict::worse);
     CHECK(row.to_peer.value().verdict == ChangeVerdict::worse);
   }
@@ -150,13 +147,13 @@ TEST_CASE("no ratio is printed without a spread") {
 }
 
 TEST_CASE("few repeats and another peer allow no verdict") {
-  const Json few = result({paired("step", "ms", 10, 30, 5)});
+  const Json few = result({paired("step", "ms", 10, 30, 2)});
   const Json many = result({paired("step", "ms", 20, 30, 6)});
   for (const Comparison& found : {compared(many, few), compared(few, many)}) {
     CHECK(found.rows[0].ours.change.has_value());
     CHECK(found.rows[0].ours.verdict == ChangeVerdict::few);
     CHECK(found.rows[0].to_peer.value().verdict == ChangeVerdict::few);
-    CHECK_THAT(lines(found), says("few repeats: under six"));
+    CHECK_THAT(lines(found), says("few repeats: under three"));
   }
   CHECK(compared(many, many).rows[0].ours.verdict == ChangeVerdict::same);
   Json other = many;
@@ -211,7 +208,7 @@ TEST_CASE("what differs between machines is told, and that ratios of times mix t
                     "libtorch: 2.11.0 -> 2.12.0", "load before: 0.25 -> 3.50",
                     "busy by others: 1.0 % -> 40.0 %", "environment.OMP_WAIT_POLICY: not set -> passive"});
   CHECK(found.machines == Machines::other);
-  CHECK(found.rows[0].ours.change.value().value == Approx(2));
+  CHECK(found.rows[0].ours.change.value().ratio == Approx(2));
   CHECK(found.rows[0].ours.verdict == ChangeVerdict::none);  // who is quicker, the program or the machine?
   CHECK(found.rows[0].to_peer.value().verdict == ChangeVerdict::better);
   CHECK_THAT(lines(found), says("these ratios mix two machines; the ratio to the peer is what compares"));

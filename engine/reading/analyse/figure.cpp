@@ -204,4 +204,18 @@ void add_figures(Json& out, FigureTable column, const Repeats& repeats) {
   for (const Figure* const figure : figures_in(column)) out[figure->name] = figure_json(*figure, repeats);
 }
 
+void add_to(Json& out, const Compared& compared) {
+  constexpr const char* kDirections[] = {"unknown", "same", "less", "more"};
+  out["direction"] = kDirections[static_cast<std::size_t>(compared.direction)];
+  out["repeats_needed"] = compared.repeats_needed;
+  if (compared.direction == Direction::unknown) return;
+  out["ratio"] = compared.ratio;
+  if (compared.is_of_few) {
+    out["of_few_repeats"] = true;
+    return;
+  }
+  out["low"] = compared.low;
+  out["high"] = compared.high;
+}
+
 }  // namespace isobar

@@ -86,4 +86,8 @@ Json figure_json(const Figure& figure, const Repeats& repeats);
 /// Each figure of a table, by its name.
 void add_figures(Json& out, FigureTable column, const Repeats& repeats);
 
+/// Adds direction, repeats_needed, and where they say something ratio, low and high; of few repeats
+/// `of_few_repeats` in place of low and high.
+void add_to(Json& out, const Compared& compared);
+
 }  // namespace isobar

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
@@ -26,29 +25,16 @@ double Spread::quantile(double share) const {
 
 namespace {
 
-/// Mean of the logarithms, and the square of its standard error.
-struct LogMean {
-  double mean = 0;
-  double variance = 0;  ///< of one value
-  double repeats = 0;
-  double error() const { return variance / repeats; }
-
-  explicit LogMean(const Spread& of) : repeats(static_cast<double>(of.values.size())) {
-    for (const double value : of.values) mean += std::log(value) / repeats;
-    for (const double value : of.values)
-      variance += (std::log(value) - mean) * (std::log(value) - mean) / (repeats - 1);
-  }
-};
-
 /// The 97.5 % quantile of Student's t: tabled, and between that linear in 1 / freedom, which is never too
-/// small. At least 2 degrees.
+/// small. At least 1 degree.
 double t_quantile(double freedom) {
   struct Known {
     double freedom, t;
   };
-  constexpr Known kKnown[] = {{2, 4.3027},  {3, 3.1824},  {4, 2.7764},  {5, 2.5706},  {6, 2.4469},
-                              {7, 2.3646},  {8, 2.3060},  {9, 2.2622},  {10, 2.2281}, {12, 2.1788},
-                              {15, 2.1314}, {20, 2.0860}, {30, 2.0423}, {60, 2.0003}, {1e9, 1.9600}};
+  constexpr Known kKnown[] = {{1, 12.7062}, {2, 4.3027},  {3, 3.1824},  {4, 2.7764},
+                              {5, 2.5706},  {6, 2.4469},  {7, 2.3646},  {8, 2.3060},
+                              {9, 2.2622},  {10, 2.2281}, {12, 2.1788}, {15, 2.1314},
+                              {20, 2.0860}, {30, 2.0423}, {60, 2.0003}, {1e9, 1.9600}};
   const auto* const above = std::find_if(std::begin(kKnown), std::end(kKnown) - 1,
                                          [&](const Known& known) { return known.freedom >= freedom; });
   if (above == std::begin(kKnown)) return above->t;
@@ -56,6 +42,9 @@ double t_quantile(double freedom) {
   const double share = (1 / freedom - 1 / above->freedom) / (1 / below.freedom - 1 / above->freedom);
   return above->t + std::clamp(share, 0.0, 1.0) * (below.t - above->t);
 }
+
+/// Of the mean, squared.
+double standard_error(const LogMean& of) { return of.repeats > 0 ? of.variance / of.repeats : 0; }
 
 /// Repeats of each that tell a difference of `log_ratio` four times of five.
 std::size_t repeats_for(double log_ratio, const LogMean& one, const LogMean& other) {
@@ -67,11 +56,6 @@ std::size_t repeats_for(double log_ratio, const LogMean& one, const LogMean& oth
     if ((t_quantile(2 * count - 2) + kFourOfFive) * error <= std::fabs(log_ratio)) break;
   }
   return repeats;
-}
-
-const char* name_of(Direction direction) {
-  static constexpr std::array<const char*, 4> kNames = {"unknown", "same", "less", "more"};
-  return kNames[static_cast<std::size_t>(direction)];
 }
 
 std::string interval_text(const Compared& compared) {
@@ -98,30 +82,44 @@ std::string few_text(double ratio) {
 
 }  // namespace
 
-std::optional<Compared> compare(const Spread& one, const Spread& other, double far_apart) {
-  if (one.empty() || other.empty() || !(one.least() > 0) || !(other.least() > 0)) return std::nullopt;
-  if (std::min(one.values.size(), other.values.size()) < kLeastRepeats)
-    return compare_few(one, other, far_apart);
-  Compared out;
-  const LogMean first(one), second(other);
-  const double log_ratio = first.mean - second.mean;
-  const double error = first.error() + second.error();
-  const double freedom = error * error /
-                         (first.error() * first.error() / (first.repeats - 1) +
-                          second.error() * second.error() / (second.repeats - 1));
-  const double half = error > 0 ? t_quantile(freedom) * std::sqrt(error) : 0;
-  out.ratio = std::exp(log_ratio);
-  out.low = std::exp(log_ratio - half);
-  out.high = std::exp(log_ratio + half);
+LogMean::LogMean(const Spread& of) : repeats(static_cast<double>(of.values.size())) {
+  for (const double value : of.values) mean += std::log(value) / repeats;
+  for (const double value : of.values)
+    variance += (std::log(value) - mean) * (std::log(value) - mean) / (repeats - 1);
+}
+
+LogMean::LogMean(double value, double least, double most, double repeats_of_it)
+    : mean(std::log(value)), repeats(repeats_of_it) {
+  const double half = std::log(most / least) / 2 / t_quantile(repeats - 1);
+  variance = half * half * repeats;
+}
+
+Compared compare(const LogMean& one, const LogMean& other) {
+  const double log_ratio = one.mean - other.mean;
+  double error = 0, over_freedom = 0;
+  for (const LogMean* const of : {&one, &other}) {
+    const double own = standard_error(*of);
+    error += own;
+    if (own > 0) over_freedom += own * own / (of->repeats - 1);
+  }
+  const double half = error > 0 ? t_quantile(error * error / over_freedom) * std::sqrt(error) : 0;
+  Compared out{std::exp(log_ratio), std::exp(log_ratio - half), std::exp(log_ratio + half)};
   if (std::fabs(log_ratio) <= std::log1p(kSmallestThatMatters)) {
     out.direction = Direction::same;
   } else if (std::fabs(log_ratio) <= half) {
     out.direction = Direction::same;
-    out.repeats_needed = repeats_for(log_ratio, first, second);
+    out.repeats_needed = repeats_for(log_ratio, one, other);
   } else {
     out.direction = log_ratio < 0 ? Direction::less : Direction::more;
   }
   return out;
+}
+
+std::optional<Compared> compare(const Spread& one, const Spread& other, double far_apart) {
+  if (one.empty() || other.empty() || !(one.least() > 0) || !(other.least() > 0)) return std::nullopt;
+  if (std::min(one.values.size(), other.values.size()) < kLeastRepeats)
+    return compare_few(one, other, far_apart);
+  return compare(LogMean(one), LogMean(other));
 }
 
 std::string ratio_text(const Compared& compared) {
@@ -142,19 +140,6 @@ std::string ratio_sentence(const Compared& compared) {
                        interval_text(compared));
   return "the same (" + interval_text(compared) + ")" +
          (compared.repeats_needed == 0 ? "" : "; " + repeats + " would tell a difference as large as seen");
-}
-
-void add_to(Json& out, const Compared& compared) {
-  out["direction"] = name_of(compared.direction);
-  out["repeats_needed"] = compared.repeats_needed;
-  if (compared.direction == Direction::unknown) return;
-  out["ratio"] = compared.ratio;
-  if (compared.is_of_few) {
-    out["of_few_repeats"] = true;
-    return;
-  }
-  out["low"] = compared.low;
-  out["high"] = compared.high;
 }
 
 }  // namespace isobar

@@ -5,8 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/json.h"
-
 namespace isobar {
 
 struct Spread {
@@ -60,12 +58,28 @@ struct Compared {
   double half() const { return (high - low) / 2; }
 };
 
+/// The mean of the logarithms of values above zero.
+struct LogMean {
+  double mean = 0;
+  double variance = 0;  ///< of one value
+  double repeats = 0;   ///< 0 = it is exact
+
+  LogMean() = default;
+  explicit LogMean(const Spread& values);
+  /// Of which the geometric mean and the ends of its 95 % interval were kept.
+  LogMean(double value, double least, double most, double repeats);
+};
+
+/// The ratio of two geometric means, with the interval of Welch's t for the difference of the means of
+/// logarithms (Welch 1947) and the degrees of freedom of Satterthwaite; of one mean and an exact one, such as
+/// LogMean(), it is Student's t: the mean of the ratios of pairs, or a geometric mean with its interval.
+/// Percentiles of a bootstrap are too narrow for few repeats: drawn from three and three, they call one pair
+/// of equal cases in ten different, this interval one in twenty at most. One of the two has two repeats or
+/// more.
+Compared compare(const LogMean& one, const LogMean& other);
+
 /// The one function that says whether two cases differ, for values above zero (rates, times, bytes). Nothing
 /// where one of them has no value, or one that is not above zero.
-///
-/// The interval is that of Welch's t for the difference of the means of logarithms (Welch 1947), with the
-/// degrees of freedom of Satterthwaite. Percentiles of a bootstrap are too narrow for few repeats: drawn from
-/// three and three, they call one pair of equal cases in ten different, this interval one in twenty at most.
 ///
 /// Fewer repeats of one of them give no interval. Then a difference is told only where each value of one is
 /// more than `far_apart` times each of the other (analyse/steady.h); 0 = never.
@@ -76,8 +90,5 @@ std::string ratio_text(const Compared& compared);
 /// The same as a sentence's end: "1.45 times (1.38 to 1.53)", "the same (0.97 to 1.04)", with how many
 /// repeats would tell where it is not sure.
 std::string ratio_sentence(const Compared& compared);
-/// Adds direction, repeats_needed, and where they say something ratio, low and high; of few repeats
-/// `of_few_repeats` in place of low and high.
-void add_to(Json& out, const Compared& compared);
 
 }  // namespace isobar
