@@ -63,35 +63,6 @@ class Ladder {
 
 }  // namespace
 
-TEST_CASE("the ladder refuses what makes no sense before anything runs") {
-  const Ladder ladder;
-  const auto refused = [&](const std::vector<std::string>& words) {
-    const ProcessResult result = ladder.run(words);
-    CHECK(result.code == 2);
-    CHECK(result.out.empty());
-    return result.err;
-  };
-  CHECK_THAT(refused({"--repeats", "0"}), says("--repeats = 0") && says("from 1 to 100"));
-  CHECK_THAT(refused({"--repeats", "many"}), says("a whole number is wanted"));
-  CHECK_THAT(refused({"--steps", "0"}), says("--steps = 0"));
-  CHECK_THAT(refused({"--steps", "3"}), says("3 steps are all warm-up") && says("4 or more"));
-  CHECK_THAT(refused({"--lessons", "01_basline"}), says("mean 01_baseline?"));
-  CHECK_THAT(refused({"--lessons", "01_baseline,01_baseline"}), says("is there twice"));
-  CHECK_THAT(refused({"01_baseline"}), says("--lessons 01_baseline"));
-  CHECK_THAT(refused({"--repeat", "3"}), says("mean --repeats?"));
-  CHECK_THAT(refused({"--trials", "3"}), says("here it is --repeats"));
-  CHECK_THAT(refused({"optim.lr=1"}), says("--set optim.lr=1"));
-  CHECK_THAT(refused({"--preset", "cpu_tyni"}), says("mean cpu_tiny?"));
-  CHECK_THAT(refused({"--set", "optim.lrr=1"}), says("mean optim.lr?"));
-  CHECK_THAT(refused({"--set", "run.group=a"}), says("ladder sets run.group itself"));
-  CHECK_THAT(refused({"--set", "run.measure=io"}), says("leave it out"));
-  CHECK_THAT(refused({"--set", "train.resume=last"}), says("begins anew"));
-  // A key that only some lessons have is not quietly left out for the others.
-  CHECK_THAT(refused({"--set", "data.workers=2"}), says("data.workers") && says("02_workers"));
-  CHECK(ladder.calls().empty());
-  CHECK_THAT(ladder.run({"--help"}).out, says("--lessons") && says("--list") && says("--repeats"));
-}
-
 TEST_CASE("the list names every rung and runs none") {
   const Ladder ladder;
   const ProcessResult result = ladder.run({"--list"});

@@ -126,31 +126,6 @@ TEST_CASE("a section stands for its switches, and JSON says the same") {
   CHECK_FALSE(Json::parse(one.out)["points"][1].contains("ratio"));
 }
 
-TEST_CASE("one-off sweeps that make no sense are refused before anything runs") {
-  const World world;
-  const auto refused = [&](const std::vector<std::string>& words) {
-    const ProcessResult result = world.sweep(words);
-    CHECK(result.code == 2);
-    CHECK(result.out.empty());
-    return result.err;
-  };
-  CHECK_THAT(refused({}), says("what shall be varied?"));
-  CHECK_THAT(refused({"fusoin"}), says("no section of switches \"fusoin\"") && says("mean fusion?"));
-  CHECK_THAT(refused({"train"}),
-             says("no section of switches \"train\"") && says("sections with switches: fusion"));
-  CHECK_THAT(refused({""}), says("a key with its values is wanted"));
-  CHECK_THAT(refused({"fusion.adam=true"}), says("has one value") && says("fusion.adam=a,b"));
-  CHECK_THAT(refused({"fusion", "fusion.adam=true,false"}), says("is there twice"));
-  CHECK_THAT(refused({"fusion", "--set", "fusion.qkv=false"}), says("fusion.qkv is varied and set"));
-  CHECK_THAT(refused({"fusion.adam=true,maybe"}), says("wants true or false"));
-  CHECK_THAT(refused({"graph.enabled=true,false"}), says("does not honour graph.enabled"));
-  CHECK_THAT(refused({"fusion", "--one-of"}), says("mean --one-off?"));
-  CHECK_FALSE(fs::exists(world.calls()));
-  // Without --one-off a section is no axis.
-  CHECK_THAT(run_process({ISOBAR_CLI, "sweep", "01_baseline", "fusion"}).err,
-             says("a key with its values is wanted"));
-}
-
 TEST_CASE("a point that fails leaves the others, and a base that fails leaves no ratio") {
   const World world;
   const fs::path program = world.home().parent_path() / "05_x";

@@ -60,62 +60,6 @@ const Json& point(const Json& told, const std::string& line, int ranks) {
 
 }  // namespace
 
-TEST_CASE("scale refuses what makes no sense before anything runs") {
-  const Noting noting("exit 0", "06_ddp");
-  const auto refused = [&](const std::vector<std::string>& more) {
-    const ProcessResult result = noting.run(scale(more));
-    CHECK(result.code == 2);
-    CHECK(result.out.empty());
-    return result.err;
-  };
-  CHECK_THAT(refused({}), says("how many ranks?") && says("--ranks 1,2,4"));
-  CHECK_THAT(refused({"--ranks", "0,1"}), says("--ranks 0 is not allowed") && says("from 1 to 256"));
-  CHECK_THAT(refused({"--ranks", "1,257"}), says("from 1 to 256"));
-  CHECK_THAT(refused({"--ranks=1,-2"}), says("from 1 to 256"));
-  CHECK_THAT(refused({"--ranks", "1,two"}), says("\"two\" is no number of ranks"));
-  CHECK_THAT(refused({"--ranks", "1,2x"}), says("\"2x\" is no number of ranks"));
-  CHECK_THAT(refused({"--ranks", "1,99999999999999999999"}), says("is no number of ranks"));
-  CHECK_THAT(refused({"--ranks", "1,,2"}), says("a value is missing"));
-  CHECK_THAT(refused({"--ranks", "1,2,1"}), says("the value 1 is there twice"));
-  CHECK_THAT(refused({"--ranks", "2,02"}), says("the value 2 is there twice"));
-  CHECK_THAT(refused({"--ranks", "4"}), says("nothing to be compared with"));
-  CHECK_THAT(refused({"--ranks", "1", "2"}), says("unknown argument \"2\"") && says("with commas"));
-  CHECK_THAT(
-      refused({"--ranks", "1,3,2,8", "--strong"}),
-      says("a batch of 4 samples cannot be divided over 3 or 8 ranks") && says("train.global_batch=24"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--strong", "--set", "train.accumulate=4"}),
-             says("does not honour train.accumulate") && says("no lesson here brings it"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--weak", "--strong"}), says("exclude each other"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--lines", "reall"}), says("mean real?"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--lines", "real,real"}), says("there twice"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--target-loss", "0"}), says("\"0\" is no loss to reach"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--target-loss", "nan"}), says("\"nan\" is no loss to reach"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--target-loss", "0.3", "--lines", "synthetic"}),
-             says("--target-loss is for the line real"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--svg", "nowhere/x.svg"}), says("there is no folder nowhere"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--svg", "."}), says("the picture is a folder"));
-  const std::string theirs = (project_home() / "README.md").string();
-  CHECK_THAT(refused({"--ranks", "1,2", "--svg", theirs}),
-             says("is no picture of ours") && says("--replace"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--steps", "0"}), says("--steps = 0") && says("from 1 to 1000000"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--repeat", "101"}),
-             says("--repeats = 101") && says("from 1 to 100"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--trials", "2"}), says("here it is --repeat"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--strng"}), says("mean --strong?"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--set", "run.ranks=2"}), says("scale sets run.ranks itself"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--set", "run.measure=io"}), says("scale sets run.measure itself"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--set", "train.steps=9"}), says("--steps N"));
-  CHECK_THAT(refused({"--ranks", "1,2", "--set", "optim.lrr=9"}), says("mean optim.lr?"));
-  CHECK_THAT(noting.run({"scale"}).err, says("which lesson?") && says("06_ddp"));
-  CHECK_THAT(noting.run({"scale", "06_ddq", "--ranks", "1,2"}).err, says("mean 06_ddp?"));
-  const ProcessResult alone = noting.run({"scale", "05_fusion", "--ranks", "1,2"});
-  CHECK(alone.code == 2);
-  CHECK_THAT(alone.err, says("05_fusion trains on one rank only") && says("06_ddp"));
-  CHECK_THAT(noting.run({"scale", "06_ddp", "--help"}).out, says("--strong") && says("--target-loss"));
-  CHECK(noting.calls().empty());
-  CHECK(noting.runs() == 0);
-}
-
 TEST_CASE("every point is measured in turn, with its batch and the same threads, and compared") {
   const Noting noting(leaves_ranks(), "06_ddp");
   const ProcessResult result =
