@@ -232,22 +232,23 @@ WIDE = {"CudaPlugin": "what the plugin offers", "Plugin": "the same", "Comm": "c
 
 
 def check_classes(path, text):
-    for match in re.finditer(r"^class (\w+)[^;{]*\{\n(.*?)^\};", text, re.M | re.S):
-        public, functions, members = False, set(), 0
-        for line in re.sub(r"//.*", "", match[2]).splitlines():
+    for match in re.finditer(r"^(class|struct) (\w+)[^;{]*\{\n(.*?)^\};", text, re.M | re.S):
+        kind, name, body = match.groups()
+        public, functions, members = kind == "struct", set(), 0
+        for line in re.sub(r"//.*", "", body).splitlines():
             if re.match(r" (public|protected|private):", line):
                 public = "public" in line
             elif re.match(r"  (?!using|friend|struct|class|enum|static constexpr)[\w:]", line):
                 function = re.match(r"  [^=;{]*?(\w+)\(", line)
-                if function and public and function[1] != match[1] and "operator" not in line:
+                if function and public and function[1] != name and "operator" not in line:
                     functions.add(function[1])
                 elif not function and re.search(r"\w_(\s*=[^;]*|\{[^;]*|\[[^;]*)?;", line):
                     members += line.split("{")[0].split("=")[0].count(",") + 1 if "<" not in line else 1
         number = text[:match.start()].count("\n") + 1
-        if len(functions) > MOST_PUBLIC and match[1] not in WIDE:
-            yield number, f"{match[1]} has {len(functions)} public functions; at most {MOST_PUBLIC}"
+        if len(functions) > MOST_PUBLIC and name not in WIDE:
+            yield number, f"{name} has {len(functions)} public functions; at most {MOST_PUBLIC}"
         if members > MOST_MEMBERS:
-            yield number, f"{match[1]} has {members} members; at most {MOST_MEMBERS}"
+            yield number, f"{name} has {members} members; at most {MOST_MEMBERS}"
 
 
 def violations(root):

@@ -55,6 +55,7 @@ BAD = [
     ("a circle of files", {"engine/base/core/b.h": '#include "core/c.h"\n', "engine/base/core/c.h": "",
                            "engine/base/core/c.cpp": '#include "core/b.h"\n'}),
     ("a class of many functions", {"engine/base/core/b.h": "class B {\n public:\n" + "".join(f"  int f{i}() const;\n" for i in range(16)) + "};\n"}),
+    ("a struct of many functions", {"engine/base/core/b.h": "struct B {\n" + "".join(f"  int f{i}() const;\n" for i in range(16)) + "};\n"}),
     ("a class of many members", {"engine/base/core/b.h": "class B {\n private:\n" + "".join(f"  int m{i}_ = 0;\n" for i in range(21)) + "};\n"}),
     ("a class on the page", {"lessons/01_one/main.cpp": PAGE + "class Trainer {};\n"}),
     ("over the diff budget", {"lessons/02_two/main.cpp": PAGE + "int x;\n",

@@ -78,24 +78,8 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
         const ReadAheadSetting& read_setting)
       : filler(std::move(slot_filler)), order(batch_order), setting(read_setting) {}
 
-  void work(std::int64_t thread, std::int64_t generation);
-  Task claim();
-  /// No batch when the thread is to end.
-  Task next_task(std::int64_t generation, FillAccount& account);
-  void prepare(const OpenPtr& open);
-  void fill(const OpenPtr& open, std::int64_t part, std::int64_t thread, FillAccount& account);
-  void fail(const OpenPtr& open, std::exception_ptr failure);
-  SlotPtr claim_slot();
-  void forget_slot();
-  SlotMemory lend(const SlotPtr& slot);
-  void give_back(const SlotPtr& slot);
-
-  bool may_open() const;
   /// Wakes who may open one batch more. Threads that end with an epoch may all be due to end.
   void call_for_one_batch();
-  bool all_slots_are_out() const;
-  bool epoch_is_over() const;
-  bool has_ended(std::int64_t generation) const;
   void wait_for_first(std::unique_lock<std::mutex>& lock);
   void start_threads(std::vector<std::jthread>& ended);
   void wait_for(std::vector<std::jthread>& ended);  ///< without the lock
@@ -119,6 +103,23 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   std::int64_t generations = 0;       ///< of threads; those of an earlier one end
   std::exception_ptr broken;          ///< what ended a thread
   ReadAheadCounts counts;
+
+ private:
+  void work(std::int64_t thread, std::int64_t generation);
+  Task claim();
+  /// No batch when the thread is to end.
+  Task next_task(std::int64_t generation, FillAccount& account);
+  void prepare(const OpenPtr& open);
+  void fill(const OpenPtr& open, std::int64_t part, std::int64_t thread, FillAccount& account);
+  void fail(const OpenPtr& open, std::exception_ptr failure);
+  SlotPtr claim_slot();
+  void forget_slot();
+  SlotMemory lend(const SlotPtr& slot);
+  void give_back(const SlotPtr& slot);
+  bool may_open() const;
+  bool all_slots_are_out() const;
+  bool epoch_is_over() const;
+  bool has_ended(std::int64_t generation) const;
 };
 
 void ReadAhead::State::call_for_one_batch() {
