@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "core/text.h"
-#include "jobs/watch_line.h"
+#include "jobs/job_script.h"
 
 namespace isobar {
 namespace {

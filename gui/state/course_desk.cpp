@@ -4,7 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "exercise/my_file.h"
+#include "exercise/exercise.h"
 
 namespace isobar {
 

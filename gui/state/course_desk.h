@@ -19,7 +19,7 @@
 #include "course/course.h"
 #include "course/tour.h"
 #include "draw/own_picture.h"
-#include "exercise/my_file.h"
+#include "exercise/exercise.h"
 #include "exercise/verdict.h"
 #include "formula/machine_rates.h"
 #include "text/markdown.h"

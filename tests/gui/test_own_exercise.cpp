@@ -2,7 +2,7 @@
 #include <cstdlib>
 
 #include "core/files.h"
-#include "exercise/my_file.h"
+#include "exercise/exercise.h"
 #include "gui/made_course.h"
 #include "record/png.h"
 #include "support/catch.h"

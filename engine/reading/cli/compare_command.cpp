@@ -7,10 +7,9 @@
 
 #include "analyse/run_case.h"
 #include "analyse/run_files.h"
+#include "cli/case_text.h"
 #include "cli/commands.h"
-#include "cli/compare_text.h"
 #include "cli/runs_command.h"
-#include "cli/verdict_text.h"
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"

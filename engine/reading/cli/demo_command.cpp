@@ -7,10 +7,10 @@
 #include <cstdio>
 
 #include "analyse/event.h"
+#include "cli/case_text.h"
 #include "cli/commands.h"
-#include "cli/compare_text.h"
-#include "cli/lesson_options.h"
 #include "cli/measured_runs.h"
+#include "cli/shared_options.h"
 #include "config/option_parser.h"
 #include "core/files.h"
 #include "core/text.h"

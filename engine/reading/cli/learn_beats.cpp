@@ -10,11 +10,11 @@
 #include <string>
 
 #include "analyse/run_case.h"
+#include "cli/ask_question.h"
+#include "cli/case_text.h"
 #include "cli/plain_page.h"
-#include "cli/question_runs.h"
 #include "cli/question_text.h"
 #include "cli/report.h"
-#include "cli/verdict_text.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"

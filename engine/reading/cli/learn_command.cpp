@@ -10,10 +10,8 @@
 #include "cli/ask_question.h"
 #include "cli/commands.h"
 #include "cli/learn_beats.h"
-#include "cli/lesson_options.h"
-#include "cli/question_runs.h"
 #include "cli/question_text.h"
-#include "cli/quiz_list.h"
+#include "cli/shared_options.h"
 #include "config/option_parser.h"
 #include "core/text.h"
 #include "exercise/exercise.h"
@@ -60,9 +58,8 @@ Report ladder(const Learner& learner) {
   Report out;
   const CourseProgress progress = read_progress(learner.progress);
   const std::vector<KnownRun> known = known_runs(learner.runs);
-  for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
   const CourseQuestions all = all_questions(learner.home);
-  add_problems(out, all.problems);
+  add_problems(out, progress, all.problems);
   std::vector<TableRow> rows;
   Json lessons = Json::array();
   std::string next;

@@ -6,7 +6,7 @@
 #include <array>
 #include <string_view>
 
-#include "cli/lesson_options.h"
+#include "cli/shared_options.h"
 #include "config/command_line.h"
 #include "config/keys.h"
 #include "config/lesson.h"

@@ -6,8 +6,8 @@
 #include <cstdio>
 
 #include "analyse/run_files.h"
-#include "cli/lesson_options.h"
-#include "cli/start.h"
+#include "cli/commands.h"
+#include "cli/shared_options.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/nvidia.h"

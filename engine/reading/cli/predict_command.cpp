@@ -5,10 +5,9 @@
 
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
-#include "cli/lesson_options.h"
 #include "cli/predicted_run.h"
 #include "cli/report.h"
-#include "cli/start.h"
+#include "cli/shared_options.h"
 #include "config/resume.h"
 #include "core/error.h"
 #include "core/files.h"

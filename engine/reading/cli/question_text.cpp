@@ -173,6 +173,14 @@ std::string score_sentence(const Calibration& calibration) {
   return fmt::format("{} of {} first answers were right", calibration.right, calibration.asked);
 }
 
+void add_problems(Report& out, const CourseProgress& progress,
+                  const std::map<std::string, Error>& of_lessons) {
+  for (const std::string& problem : progress.problems) out.wrapped("! " + printable(problem, 400));
+  for (const auto& [lesson, problem] : of_lessons)
+    out.wrapped("! " + lesson + ": " + printable(problem.what(), 400) + " (" +
+                printable(problem.where(), 400) + ")");
+}
+
 void add_scores(Report& out, const Calibration& calibration) {
   std::vector<std::string> parts = {score_sentence(calibration), calibration_sentence(calibration)};
   std::erase(parts, "");

@@ -1,11 +1,13 @@
 #pragma once
 // A question and its reveal for a person and for a program.
 #include <cstddef>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/report.h"
+#include "core/error.h"
 #include "course/answer.h"
 #include "course/calibration.h"
 #include "course/course.h"
@@ -34,6 +36,10 @@ std::string calibration_sentence(const Calibration& calibration);
 
 /// "3 of 4 first answers were right"; "" before the first one.
 std::string score_sentence(const Calibration& calibration);
+
+/// What cannot be read of a progress file, and of the questions of some lessons.
+void add_problems(Report& out, const CourseProgress& progress,
+                  const std::map<std::string, Error>& of_lessons = {});
 
 /// Both, where there are answers.
 void add_scores(Report& out, const Calibration& calibration);

@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include "cli/commands.h"
-#include "cli/start.h"
 #include "config/command_line.h"
 #include "config/lesson.h"
 #include "config/option_parser.h"

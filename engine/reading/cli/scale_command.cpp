@@ -5,9 +5,8 @@
 
 #include "analyse/run_files.h"
 #include "cli/commands.h"
-#include "cli/job_options.h"
 #include "cli/scale_arguments.h"
-#include "cli/start.h"
+#include "cli/shared_options.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/scaling_picture.h"

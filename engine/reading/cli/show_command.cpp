@@ -18,7 +18,6 @@
 #include "cli/commands.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
-#include "cli/start.h"
 #include "config/lesson.h"
 #include "config/option_parser.h"
 #include "core/error.h"

@@ -5,8 +5,8 @@
 
 #include "cli/ask_question.h"
 #include "cli/commands.h"
-#include "cli/lesson_options.h"
 #include "cli/report.h"
+#include "cli/shared_options.h"
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/text.h"

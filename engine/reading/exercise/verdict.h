@@ -7,7 +7,6 @@
 
 #include "exercise/compile.h"
 #include "exercise/exercise.h"
-#include "exercise/my_file.h"
 
 namespace isobar {
 

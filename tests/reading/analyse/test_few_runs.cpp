@@ -3,7 +3,7 @@
 
 #include "analyse/case_warnings.h"
 #include "analyse/run_comparison.h"
-#include "cli/compare_text.h"
+#include "cli/case_text.h"
 #include "cli/report.h"
 #include "core/files.h"
 #include "support/catch.h"

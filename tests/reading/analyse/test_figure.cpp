@@ -2,7 +2,7 @@
 #include <set>
 
 #include "analyse/figure.h"
-#include "cli/compare_text.h"
+#include "cli/case_text.h"
 #include "core/text.h"
 #include "support/catch.h"
 #include "support/made_ranks.h"

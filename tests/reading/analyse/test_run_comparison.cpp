@@ -4,7 +4,7 @@
 #include "analyse/case_warnings.h"
 #include "analyse/run_comparison.h"
 #include "analyse/run_files.h"
-#include "cli/compare_text.h"
+#include "cli/case_text.h"
 #include "cli/report.h"
 #include "cli/run_lines.h"
 #include "core/files.h"

@@ -1,7 +1,7 @@
 // What bounds a run, on made-up runs.
 
 #include "analyse/run_verdict.h"
-#include "cli/verdict_text.h"
+#include "cli/case_text.h"
 #include "support/catch.h"
 #include "support/made_runs.h"
 #include "support/says.h"

@@ -4,7 +4,6 @@
 #include "core/files.h"
 #include "exercise/compile.h"
 #include "exercise/exercise.h"
-#include "exercise/my_file.h"
 #include "exercise/verdict.h"
 #include "support/catch.h"
 #include "support/errors.h"

@@ -1,6 +1,6 @@
 #include <filesystem>
 
-#include "jobs/watch_line.h"
+#include "jobs/job_script.h"
 #include "support/catch.h"
 #include "support/hostile_text.h"
 #include "support/process.h"
