@@ -247,7 +247,7 @@ void refuse_running(const fs::path& run) {
 
 /// Gives a run that is over another folder name.
 void name_run(const fs::path& run, const std::string& name) {
-  checked_name(name, {"the name of a run", "./isobar runs name"});
+  kNameRule(name, {"the name of a run", "./isobar runs name"});
   const fs::path to = run.parent_path() / name;
   if (fs::exists(to)) throw Error("the name is taken", to.string(), "choose another");
   std::error_code code;

@@ -13,6 +13,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/machine.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
@@ -68,7 +69,7 @@ std::vector<std::string> container_words(const JobPlan& plan) {
     const std::string same =
         checked_path(path.string(), {"a folder that the container needs", path.string()});
     const std::string volume = same + ":" + same;
-    if (std::find(volumes.begin(), volumes.end(), volume) == volumes.end()) volumes.push_back(volume);
+    if (!holds(volumes, volume)) volumes.push_back(volume);
   }
   if (kind == "apptainer") {
     out = {"apptainer", "exec"};

@@ -8,6 +8,7 @@
 #include "config/toml_text.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
 
@@ -20,18 +21,6 @@ namespace {
 constexpr std::int64_t kMostNodes = 65'536;
 constexpr std::int64_t kMostRanks = 65'536;
 constexpr std::size_t kMostOfEach = 64;
-
-template <std::int64_t least, std::int64_t most>
-std::string number_from(const std::string& text, const ValuePlace& place) {
-  return std::to_string(checked_number(text, least, most, place));
-}
-
-std::string yes_or_no(const std::string& text, const ValuePlace& place) {
-  if (text != "true" && text != "false")
-    throw Error(fmt::format("{} cannot be \"{}\"", place.name, printable(text, 40)), place.where,
-                "true or false");
-  return text;
-}
 
 void check_room(std::size_t entries, const ValuePlace& place) {
   if (entries >= kMostOfEach)
@@ -48,33 +37,35 @@ std::string JobField::option() const {
 
 const std::vector<JobField>& job_fields() {
   static const std::vector<JobField> fields = {
-      {"nodes", "job", "so many machines; default 1", "--nodes=", number_from<1, kMostNodes>},
+      {"nodes", "job", "so many machines; default 1", "--nodes=", number_from(1, kMostNodes)},
       {"ranks_per_node", "job", "processes on each: one a GPU; default 1",
-       "--ntasks-per-node=", number_from<1, 256>},
-      {"cpus_per_task", "job", "processor cores of each", "--cpus-per-task=", number_from<1, 4096>},
-      {"gpus_per_node", "job", "GPUs of each node; 0 = none", "--gpus-per-node=", number_from<0, 256>},
+       "--ntasks-per-node=", number_from(1, 256)},
+      {"cpus_per_task", "job", "processor cores of each", "--cpus-per-task=", number_from(1, 4096)},
+      {"gpus_per_node", "job", "GPUs of each node; 0 = none", "--gpus-per-node=", number_from(0, 256)},
       {"time", "job", "longest time, then it is stopped and goes on: 30 (minutes), 1:30:00; default 30",
        "--time=", checked_time},
-      {"account", "job", "who pays", "--account=", checked_name},
+      {"account", "job", "who pays", "--account=", kNameRule},
       {"partition", "job", "the group of nodes", "--partition=", checked_names},
-      {"qos", "job", "the quality of service, such as regular", "--qos=", checked_name},
-      {"reservation", "job", "nodes that are set aside", "--reservation=", checked_name},
-      {"constraint", "job", "features of the nodes, such as gpu", "--constraint=", checked_constraint},
+      {"qos", "job", "the quality of service, such as regular", "--qos=", kNameRule},
+      {"reservation", "job", "nodes that are set aside", "--reservation=", kNameRule},
+      {"constraint", "job", "features of the nodes, such as gpu", "--constraint=", kConstraintRule},
       {"switches", "job",
        "at most so many network switches between the nodes: 1, or 1@10:00 to wait 10 minutes",
        "--switches=", checked_switches},
-      {"hint", "job", "nomultithread, multithread, compute_bound or memory_bound", "--hint=", checked_hint},
-      {"ranks_per_core", "job", "most processes on a core", "--ntasks-per-core=", number_from<1, 16>},
+      {"hint", "job", "nomultithread, multithread, compute_bound or memory_bound",
+       "--hint=", one_of({"nomultithread", "multithread", "compute_bound", "memory_bound"})},
+      {"ranks_per_core", "job", "most processes on a core", "--ntasks-per-core=", number_from(1, 16)},
       {"gpu_bind", "job", "which GPU a process sees: none = all of its node's",
        "--gpu-bind=", checked_gpu_bind},
       {"memory", "job", "of each node, such as 64G; 0 = all", "--mem=", checked_memory},
-      {"exclusive", "job", "true: nobody else on the nodes", "--exclusive", yes_or_no},
+      {"exclusive", "job", "true: nobody else on the nodes", "--exclusive", one_of({"true", "false"})},
       {"job_name", "job", "in Slurm's lists; default the lesson", "--job-name=", checked_job_name},
       {"warn", "job", "seconds before the end at which a checkpoint is saved; default 120", "",
-       number_from<10, 3600>},
-      {"restarts", "job", "so often it goes on by itself; default 20", "", number_from<0, 1000>},
-      {"container", "container", "shifter, apptainer, podman or none", "", checked_container},
-      {"image", "container", "of the container", "--image=", checked_image},
+       number_from(10, 3600)},
+      {"restarts", "job", "so often it goes on by itself; default 20", "", number_from(0, 1000)},
+      {"container", "container", "shifter, apptainer, podman or none", "",
+       one_of({"none", "shifter", "apptainer", "podman"})},
+      {"image", "container", "of the container", "--image=", kImageRule},
       {"container_modules", "container", "of shifter: gpu,nccl-plugin", "", checked_names},
       {"programs", "container", "where they are in the image; default /opt/isobar/build/bin", "",
        checked_path},
@@ -83,21 +74,16 @@ const std::vector<JobField>& job_fields() {
 }
 
 const JobField& job_field(const std::string& key) {
-  const auto& fields = job_fields();
-  const auto found =
-      std::find_if(fields.begin(), fields.end(), [&](const JobField& field) { return field.key == key; });
-  if (found == fields.end()) throw Error("no field of a job is called " + printable(key, 40), "job", "");
-  return *found;
+  if (const JobField* const found = find_by(job_fields(), &JobField::key, key)) return *found;
+  throw Error("no field of a job is called " + printable(key, 40), "job", "");
 }
 
 std::string JobSettings::value(const std::string& key) const {
-  const auto found = values.find(key);
-  return found == values.end() ? "" : found->second;
+  return values.contains(key) ? values.at(key) : "";
 }
 
 std::int64_t JobSettings::number(const std::string& key, std::int64_t otherwise) const {
-  const auto found = values.find(key);
-  return found == values.end() ? otherwise : std::stoll(found->second);
+  return values.contains(key) ? std::stoll(values.at(key)) : otherwise;
 }
 
 void JobSettings::set(const std::string& key, const std::string& text, const ValuePlace& place) {
@@ -106,7 +92,7 @@ void JobSettings::set(const std::string& key, const std::string& text, const Val
 
 void JobSettings::add_module(const std::string& text, const ValuePlace& place) {
   check_room(modules.size(), place);
-  modules.push_back(checked_module(text, place));
+  modules.push_back(kModuleRule(text, place));
 }
 
 void JobSettings::add_volume(const std::string& text, const ValuePlace& place) {
@@ -250,11 +236,10 @@ JobSettings parse_profile(const std::string& text, const std::string& name, bool
 }
 
 JobSettings read_profile(const fs::path& home, const std::string& name) {
-  const bool is_path = name.find('/') != std::string::npos ||
-                       (name.size() > 5 && name.compare(name.size() - 5, 5, ".toml") == 0);
+  const bool is_path = name.find('/') != std::string::npos || (name.size() > 5 && name.ends_with(".toml"));
   if (is_path) return parse_profile(read_text_file(name, kMostTomlBytes), name, /*may_have_code=*/true);
   const std::vector<std::string> names = profile_names(home);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (!holds(names, name)) {
     throw Error("no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
                 did_you_mean(name, names, "there are " + joined(names) + "; or the path of a file of yours"));
   }

@@ -16,7 +16,7 @@ struct JobField {
   std::string table;  ///< of the profile: "job" or "container"
   std::string help;
   std::string slurm;  ///< the option of Slurm that takes it, "--cpus-per-task="; "" = none
-  std::string (*check)(const std::string& text, const ValuePlace& place);
+  CheckValue check;
 
   std::string option() const;  ///< "--cpus-per-task"
 };

@@ -6,9 +6,11 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
+#include "core/find.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -31,20 +33,9 @@ bool all_of(std::string_view text, std::string_view extra) {
   });
 }
 
-bool is_name(std::string_view text) {
-  return !text.empty() && text.size() <= kMostName && text[0] != '-' && text[0] != '.' && all_of(text, "");
-}
-
 std::optional<std::int64_t> whole(std::string_view text, std::int64_t most) {
   const auto value = number_of<std::int64_t>(text);
   return value && text[0] != '-' && *value <= most ? value : std::nullopt;
-}
-
-std::string one_of(const std::string& text, const std::vector<std::string>& choices,
-                   const ValuePlace& place) {
-  if (std::find(choices.begin(), choices.end(), text) == choices.end())
-    refuse(text, place, "one of: " + joined(choices));
-  return text;
 }
 
 /// Seconds of Slurm's six forms; nothing when it is none of them.
@@ -68,14 +59,15 @@ std::optional<std::int64_t> seconds_of(const std::string& text) {
 
 }  // namespace
 
-std::string checked_name(const std::string& text, const ValuePlace& place) {
-  if (!is_name(text))
-    refuse(text, place, "1 to 64 letters, digits, '.', '_' and '-', not beginning with '-' or '.'");
+std::string WordRule::operator()(const std::string& text, const ValuePlace& place) const {
+  const bool good = !text.empty() && text.size() <= most && not_first.find(text[0]) == std::string::npos &&
+                    all_of(text, more) && std::any_of(text.begin(), text.end(), is_name_letter);
+  if (!good) refuse(text, place, wanted);
   return text;
 }
 
 std::string checked_job_name(const std::string& text, const ValuePlace& place) {
-  std::string lower = checked_name(text, place);
+  std::string lower = kNameRule(text, place);
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (lower.find("hetjob") != std::string::npos)
@@ -84,22 +76,24 @@ std::string checked_job_name(const std::string& text, const ValuePlace& place) {
 }
 
 std::string checked_names(const std::string& text, const ValuePlace& place) {
-  for (const std::string& name : split(text, ',')) checked_name(name, place);
+  for (const std::string& name : split(text, ',')) kNameRule(name, place);
   return text;
 }
 
-std::string checked_constraint(const std::string& text, const ValuePlace& place) {
-  const bool good = !text.empty() && text.size() <= 2 * kMostName && text[0] != '-' && text[0] != '.' &&
-                    all_of(text, "&|*()[],") && std::any_of(text.begin(), text.end(), is_name_letter);
-  if (!good) refuse(text, place, "features of nodes, such as gpu or gpu&hbm80g or [a|b]");
-  return text;
+CheckValue one_of(std::vector<std::string> choices) {
+  return [choices = std::move(choices)](const std::string& text, const ValuePlace& place) {
+    if (!holds(choices, text)) refuse(text, place, "one of: " + joined(choices));
+    return text;
+  };
 }
 
-std::int64_t checked_number(const std::string& text, std::int64_t least, std::int64_t most,
-                            const ValuePlace& place) {
-  const auto value = whole(text, most);
-  if (!value || *value < least) refuse(text, place, fmt::format("a whole number from {} to {}", least, most));
-  return *value;
+CheckValue number_from(std::int64_t least, std::int64_t most) {
+  return [=](const std::string& text, const ValuePlace& place) {
+    const auto value = whole(text, most);
+    if (!value || *value < least)
+      refuse(text, place, fmt::format("a whole number from {} to {}", least, most));
+    return std::to_string(*value);
+  };
 }
 
 std::int64_t time_seconds(const std::string& text, const ValuePlace& place) {
@@ -135,10 +129,6 @@ std::string checked_switches(const std::string& text, const ValuePlace& place) {
   return std::to_string(*count) + wait;
 }
 
-std::string checked_hint(const std::string& text, const ValuePlace& place) {
-  return one_of(text, {"nomultithread", "multithread", "compute_bound", "memory_bound"}, place);
-}
-
 std::string checked_gpu_bind(const std::string& text, const ValuePlace& place) {
   const std::size_t colon = text.find(':');
   const std::string kind = text.substr(0, colon);
@@ -154,28 +144,10 @@ std::string checked_gpu_bind(const std::string& text, const ValuePlace& place) {
   return text;
 }
 
-std::string checked_container(const std::string& text, const ValuePlace& place) {
-  return one_of(text, {"none", "shifter", "apptainer", "podman"}, place);
-}
-
-std::string checked_image(const std::string& text, const ValuePlace& place) {
-  const bool good = !text.empty() && text.size() <= 512 && text[0] != '-' && all_of(text, "/:@+");
-  if (!good) refuse(text, place, "the name of an image, such as docker:user/isobar:1 or /shared/isobar.sif");
-  return text;
-}
-
-std::string checked_module(const std::string& text, const ValuePlace& place) {
-  const bool good =
-      !text.empty() && text.size() <= 128 && text[0] != '-' && text[0] != '.' && all_of(text, "/+");
-  if (!good) refuse(text, place, "the name of an environment module, such as cuda/13.0");
-  return text;
-}
-
 std::string checked_path(const std::string& text, const ValuePlace& place) {
   const bool good = text.size() > 1 && text.size() <= 1024 && text[0] == '/' && all_of(text, "/+");
   const std::vector<std::string> parts = split(text, '/');
-  if (!good || std::find(parts.begin(), parts.end(), "..") != parts.end())
-    refuse(text, place, "an absolute path of letters, digits and ._-+/");
+  if (!good || holds(parts, "..")) refuse(text, place, "an absolute path of letters, digits and ._-+/");
   return text;
 }
 
@@ -193,12 +165,10 @@ std::string checked_variable(const std::string& text, const ValuePlace& place) {
                       return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
                     });
   if (!good) refuse(text, place, "the name of a variable: upper-case letters, digits and '_'");
-  static const std::vector<std::string> kTheirs = {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"};
-  const bool theirs = std::find(kTheirs.begin(), kTheirs.end(), text) != kTheirs.end();
-  if (theirs || text.rfind("SLURM_", 0) == 0 || text.rfind("SBATCH_", 0) == 0)
+  if (is_one_of(text, {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) ||
+      text.starts_with("SLURM_") || text.starts_with("SBATCH_"))
     refuse(text, place, "another variable: Slurm itself says which rank is which");
-  static const std::vector<std::string> kShell = {"PATH", "IFS", "LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"};
-  if (std::find(kShell.begin(), kShell.end(), text) != kShell.end())
+  if (is_one_of(text, {"PATH", "IFS", "LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"}))
     refuse(text, place, "a variable of what is trained: this one decides which programs the script runs");
   return text;
 }

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "launch/said.h"
@@ -73,12 +74,7 @@ constexpr std::array<std::string_view, 14> kGoingOn = {
     "PENDING",      "RUNNING",     "SUSPENDED",     "COMPLETING", "CONFIGURING",  "RESIZING",  "REQUEUED",
     "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SIGNALING",  "SPECIAL_EXIT", "STAGE_OUT", "STOPPED"};
 
-bool is_state(const std::string& word) {
-  const auto holds = [&](const auto& states) {
-    return std::find(states.begin(), states.end(), word) != states.end();
-  };
-  return holds(kOver) || holds(kGoingOn);
-}
+bool is_state(const std::string& word) { return holds(kOver, word) || holds(kGoingOn, word); }
 
 /// Of "1234" or "1234;cluster", behind whatever a site's plugin says; 0 where there is none.
 std::int64_t job_number(const std::string& answer) {
@@ -105,9 +101,7 @@ std::string exit_code_in(const std::string& shown) {
 
 }  // namespace
 
-bool JobState::is_over() const {
-  return state.empty() || std::find(kOver.begin(), kOver.end(), state) != kOver.end();
-}
+bool JobState::is_over() const { return state.empty() || holds(kOver, state); }
 
 Slurm::Slurm(SlurmLimits limits)
     : limits_(limits),

@@ -14,7 +14,7 @@ namespace {
 
 const ValuePlace kPlace = {"--x", "command line"};
 
-std::string refusal(std::string (*check)(const std::string&, const ValuePlace&), const std::string& text) {
+std::string refusal(const CheckValue& check, const std::string& text) {
   return error_of([&] { check(text, kPlace); });
 }
 
@@ -60,25 +60,25 @@ TEST_CASE("memory, switches, bindings and hints") {
     INFO(bad);
     refusal(checked_gpu_bind, bad);
   }
-  CHECK(checked_hint("nomultithread", kPlace) == "nomultithread");
-  CHECK_THAT(refusal(checked_hint, "multi"), says("nomultithread, multithread"));
+  CHECK(job_field("hint").check("nomultithread", kPlace) == "nomultithread");
+  CHECK_THAT(refusal(job_field("hint").check, "multi"), says("nomultithread, multithread"));
 }
 
 TEST_CASE("names, features, paths and variables") {
-  CHECK(checked_name("m1234_g.x-y", kPlace) == "m1234_g.x-y");
-  CHECK(checked_name(std::string(64, 'a'), kPlace).size() == 64);
+  CHECK(kNameRule("m1234_g.x-y", kPlace) == "m1234_g.x-y");
+  CHECK(kNameRule(std::string(64, 'a'), kPlace).size() == 64);
   for (const std::string& bad : {std::string(), std::string(65, 'a'), std::string("-x"), std::string(".x"),
                                  std::string("a b"), std::string("a\0b", 3), std::string("a,b")}) {
-    refusal(checked_name, bad);
+    refusal(kNameRule, bad);
   }
   CHECK_THAT(refusal(checked_job_name, "my-HetJob-1"), says("without \"hetjob\""));
   CHECK(checked_names("a,b", kPlace) == "a,b");
   refusal(checked_names, "a,,b");
-  CHECK(checked_constraint("gpu&hbm80g", kPlace) == "gpu&hbm80g");
-  CHECK(checked_constraint("[rack1*2|rack2*4]", kPlace) == "[rack1*2|rack2*4]");
+  CHECK(kConstraintRule("gpu&hbm80g", kPlace) == "gpu&hbm80g");
+  CHECK(kConstraintRule("[rack1*2|rack2*4]", kPlace) == "[rack1*2|rack2*4]");
   for (const char* const bad : {"", "a b", "&|", "a;b", "a\"", "-x", "a>b", "a#b"}) {
     INFO(bad);
-    refusal(checked_constraint, bad);
+    refusal(kConstraintRule, bad);
   }
   CHECK(checked_volume("/scratch/a:/data", kPlace) == "/scratch/a:/data");
   for (const char* const bad : {"/a", "/a:b", "a:/b", "/a/../b:/c", "/a:/b:/c", "/a b:/c", "/:/"}) {
