@@ -37,9 +37,8 @@ void draw_why(Ui& ui, const OwnExercise& own) {
 
 void draw_checks(Ui& ui, const OwnExercise& own) {
   for (const ExerciseCheck& check : own.exercise.checks) {
-    const bool held =
-        own.verdict && std::count(own.verdict->held.begin(), own.verdict->held.end(), check.name) > 0;
-    const bool failed = own.verdict && own.verdict->failed == check.name;
+    const bool held = own.verdict && own.verdict->holds(check);
+    const bool failed = own.verdict && own.verdict->fails(check);
     draw_check(ui, held ? CheckMark::held : failed ? CheckMark::failed : CheckMark::open);
     ui.record((held ? "held " : failed ? "failed " : "open ") + check.name);
     ImGui::Indent(ui.px(26));
@@ -59,9 +58,10 @@ void draw_state_of_file(Ui& ui, const OwnExercise& own) {
     ui.warning("You have changed the file since it was checked.");
     ui.record("changed since");
   }
-  if (own.verdict->problem.empty()) return;
-  ui.wrapped(printable(own.verdict->problem, kMostTold), Face::text, ui.theme().bad);
-  ui.wrapped_readable(printable(own.verdict->where, kMostTold), Face::mono_small, ui.theme().dim);
+  const std::optional<CompileProblem>& problem = own.verdict->problem;
+  if (!problem) return;
+  ui.wrapped(printable(problem->what, kMostTold), Face::text, ui.theme().bad);
+  ui.wrapped_readable(printable(problem->where, kMostTold), Face::mono_small, ui.theme().dim);
   ui.record("exercise problem");
 }
 
@@ -110,7 +110,7 @@ void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests
   ui.gap(2);
   draw_state_of_file(ui, own);
   draw_checks(ui, own);
-  if (own.verdict && own.verdict->failed.empty() && own.verdict->problem.empty() && !own.is_old) {
+  if (own.verdict && own.verdict->passed() && !own.is_old) {
     ui.gap(2);
     ui.text("All of it holds.", Face::bold);
     ui.sentence(own.exercise.after);

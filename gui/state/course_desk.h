@@ -48,7 +48,7 @@ struct WaitingQuestions {
 struct OwnExercise {
   Exercise exercise;
   MyFile mine;
-  std::optional<KeptVerdict> verdict;  ///< of the last check; nothing before the first
+  std::optional<ExerciseVerdict> verdict;  ///< of the last check; nothing before the first
   bool is_old = false;                 ///< the file is another than the one that was checked
   std::vector<std::string> hints;      ///< that were shown of the check that does not hold
   std::string problem;                 ///< why it cannot be read; "" = it can

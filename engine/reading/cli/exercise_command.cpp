@@ -54,8 +54,8 @@ int first_gap(const std::string& skeleton) {
 Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
   Json checks = Json::array();
   for (const ExerciseCheck& check : exercise.checks) {
-    const bool held = std::find(verdict.held.begin(), verdict.held.end(), check.name) != verdict.held.end();
-    const char* const state = held ? "holds" : check.name == verdict.failed ? "fails" : "not looked at";
+    const char* const state =
+        verdict.holds(check) ? "holds" : verdict.fails(check) ? "fails" : "not looked at";
     checks.push_back(Json{{"name", check.name}, {"says", check.says}, {"state", state}});
   }
   return checks;
@@ -155,9 +155,9 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
     add_problem(out, *verdict.problem);
   } else {
     for (const ExerciseCheck& check : exercise.checks) {
-      const bool held = std::find(verdict.held.begin(), verdict.held.end(), check.name) != verdict.held.end();
-      out.line(fmt::format("  [{}] {}", held ? "x" : check.name == verdict.failed ? "!" : " ", check.says));
-      if (check.name != verdict.failed) continue;
+      out.line(
+          fmt::format("  [{}] {}", verdict.holds(check) ? 'x' : verdict.fails(check) ? '!' : ' ', check.says));
+      if (!verdict.fails(check)) continue;
       add_finding(out, verdict);
       shown = shown_hints(exercise, my_folder(project_home()), check.name, wants_hint);
       add_hints(out, exercise, check, shown);
@@ -215,7 +215,7 @@ bool check_once(const Exercise& exercise, const CheckOptions& options) {
   const ExerciseVerdict verdict = check_exercise(exercise, mine, build_folder());
   exercise_verdict(exercise, mine, verdict, options.wants_hint).print(options.json);
   std::fflush(stdout);
-  keep_verdict(exercise, my_folder(project_home()), verdict, mine);
+  keep_verdict(exercise, my_folder(project_home()), verdict);
   if (verdict.passed()) keep_passed(exercise);
   return verdict.passed();
 }

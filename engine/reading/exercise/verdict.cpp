@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <sstream>
 
@@ -93,8 +92,7 @@ bool check_with(const Exercise& exercise, Watch watch, const MyFile& mine, const
 
 }  // namespace
 
-void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVerdict& verdict,
-                  const MyFile& mine) {
+void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVerdict& verdict) {
   const Json json = {{"held", verdict.held},
                      {"failed", verdict.failed},
                      {"problem", verdict.problem ? verdict.problem->what : ""},
@@ -102,7 +100,7 @@ void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVe
                      {"expected", verdict.finding.expected},
                      {"came", verdict.finding.came},
                      {"look", verdict.finding.look},
-                     {"digest", digest_of_text(mine.text)}};
+                     {"digest", verdict.digest}};
   try {
     write_file_whole(kept_file(exercise, my), json.text() + "\n");
   } catch (const Error&) {
@@ -110,18 +108,18 @@ void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVe
   }
 }
 
-std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const fs::path& my) {
+std::optional<ExerciseVerdict> kept_verdict(const Exercise& exercise, const fs::path& my) {
   try {
     const Json json = Json::parse(read_text_file(kept_file(exercise, my), kMostVerdict_bytes));
-    KeptVerdict out;
+    ExerciseVerdict out;
     for (const Json& name : json.at("held").values()) out.held.push_back(name.as_text());
     out.failed = json.at("failed").as_text();
-    out.problem = json.at("problem").as_text();
-    out.where = json.at("where").as_text();
+    if (const std::string& problem = json.at("problem").as_text(); !problem.empty())
+      out.problem = CompileProblem{problem, json.at("where").as_text(), {}};
     out.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
     out.digest = json.at("digest").as_text();
-    const bool passed = out.failed.empty() && out.problem.empty();
-    if (passed && first_not_in(out.held, exercise) != nullptr) return std::nullopt;
+    out.is_whole = first_not_in(out.held, exercise) == nullptr;
+    if (out.failed.empty() && !out.problem && !out.is_whole) return std::nullopt;
     return out;
   } catch (const Error&) {
     return std::nullopt;
@@ -130,6 +128,7 @@ std::optional<KeptVerdict> kept_verdict(const Exercise& exercise, const fs::path
 
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine, const fs::path& build) {
   ExerciseVerdict out;
+  out.digest = digest_of_text(mine.text);
   out.problem = forbidden_include(mine.text, exercise, known_as(mine.path));
   if (out.problem) return out;
   const PartFolder folder;
