@@ -38,13 +38,6 @@ std::string common_headline(const Cases& cases) {
 
 }  // namespace
 
-std::vector<TableRow> lines_of(const Table& table) {
-  std::vector<TableRow> out(1);
-  for (const TableColumn& column : table.columns) out.front().push_back(column.head);
-  out.insert(out.end(), table.rows.begin(), table.rows.end());
-  return out;
-}
-
 std::string case_label(std::size_t index) {
   return index < 26 ? std::string(1, static_cast<char>('A' + index)) : std::to_string(index + 1);
 }

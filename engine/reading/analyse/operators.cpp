@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "core/json.h"
+#include "analyse/table.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "record/run_folder.h"
@@ -59,7 +59,18 @@ std::string ranges(const std::vector<int>& numbers) {
   return out;
 }
 
-std::string megabytes(std::int64_t bytes) { return fmt::format("{:.2f}", static_cast<double>(bytes) * 1e-6); }
+Row row_of(const OperatorRow& row) {
+  Row out;
+  out.add("module", "module", row.module, row.module).add("operator", "operator", row.name, row.name);
+  out.json["class"] = row.kind;
+  out.add("input_types", "gets", row.inputs.empty() ? "-" : row.inputs, row.inputs)
+      .add("output_type", "gives", row.output, row.output)
+      .add("calls", "calls", std::to_string(row.calls), row.calls)
+      .add("moved_bytes", "MB", fmt::format("{:.2f}", static_cast<double>(row.moved_bytes) * 1e-6),
+           row.moved_bytes);
+  out.json["op_us"] = row.op_us;
+  return out;
+}
 
 }  // namespace
 
@@ -132,23 +143,9 @@ std::vector<std::string> type_lines(const OperatorTable& table) {
     return {
         "the run has no table of types: it is older than the table, or ended before the step that is "
         "looked at"};
-  std::vector<std::array<std::string, 6>> cells = {{"module", "operator", "gets", "gives", "calls", "MB"}};
-  for (const OperatorRow& row : folded(table.rows)) {
-    cells.push_back({row.module, row.name, row.inputs.empty() ? "-" : row.inputs, row.output,
-                     std::to_string(row.calls), megabytes(row.moved_bytes)});
-  }
-  std::array<std::size_t, 6> widths{};
-  for (const auto& row : cells) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-  }
-  std::vector<std::string> out;
-  for (const auto& row : cells) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += i < 4 ? fmt::format(" {:<{}} ", row[i], widths[i]) : fmt::format(" {:>{}}", row[i], widths[i]);
-    out.push_back(line);
-  }
-  return out;
+  std::vector<Row> rows;
+  for (const OperatorRow& row : folded(table.rows)) rows.push_back(row_of(row));
+  return table_lines(table_of(rows, 4));
 }
 
 Json watched_json(const WatchedSummary& watched) {
@@ -162,19 +159,10 @@ Json watched_json(const WatchedSummary& watched) {
 }
 
 Json operators_json(const OperatorTable& table) {
-  Json rows = Json::array();
-  for (const OperatorRow& row : table.rows) {
-    rows.push_back({{"module", row.module},
-                    {"operator", row.name},
-                    {"class", row.kind},
-                    {"input_types", row.inputs},
-                    {"output_type", row.output},
-                    {"calls", row.calls},
-                    {"moved_bytes", row.moved_bytes},
-                    {"op_us", row.op_us}});
-  }
+  std::vector<Row> rows;
+  for (const OperatorRow& row : table.rows) rows.push_back(row_of(row));
   Json out = watched_json(table);
-  out["rows"] = rows;
+  out["rows"] = json_of(rows);
   return out;
 }
 

@@ -4,7 +4,7 @@
 #include <tuple>
 
 #include "analyse/ranks.h"
-#include "core/json.h"
+#include "analyse/table.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -13,42 +13,32 @@ namespace {
 
 constexpr std::size_t kMostRankRows = 16;
 
-std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
+Json figure_or_null(double value) { return value < 0 ? Json() : Json(value); }
 
-std::string row_of(const RankFigures& rank, const RanksView& view) {
-  const bool stands_out = view.straggler && view.straggler->rank == rank.rank;
-  const std::string state = !rank.has_stream ? "no stream" : state_name(rank.state);
-  return fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}{}", rank.rank,
-                     printable(rank.host, 16), state,
-                     rank.samples_per_s > 0 ? fmt::format("{:.1f}", rank.samples_per_s) : "-",
-                     milliseconds(rank.step_us), milliseconds(rank.comm_us), milliseconds(rank.waits_us),
-                     view.steps > 0 ? fmt::format("{}", rank.last_in) : "-",
-                     rank.peak_bytes < 0 ? "-" : human_bytes(static_cast<std::uint64_t>(rank.peak_bytes)),
-                     stands_out ? "  <" : "");
-}
-
-Json number_or_null(double value) { return value < 0 ? Json() : Json(value); }
-
-Json to_json(const RankFigures& rank) {
-  Json stages = Json::object();
-  for (const auto& [stage, time_us] : rank.stages_us) stages[stage + "_us"] = time_us;
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"state", rank.has_stream ? state_name(rank.state) : "no stream"},
-          {"reason", rank.reason},
-          {"followed", rank.followed},
-          {"doing", rank.doing},
-          {"steps", rank.steps},
-          {"samples_per_s", number_or_null(rank.samples_per_s)},
-          {"step_us", number_or_null(rank.step_us)},
-          {"comm_us", number_or_null(rank.comm_us)},
-          {"comm_total_us", number_or_null(rank.comm_total_us)},
-          {"comm_calls", number_or_null(rank.comm_calls)},
-          {"wire_bytes", number_or_null(rank.wire_bytes)},
-          {"peak_bytes", number_or_null(rank.peak_bytes)},
-          {"waits_us", number_or_null(rank.waits_us)},
-          {"last_in", rank.last_in},
-          {"stages", stages}};
+Row row_of(const RankFigures& rank, const RanksView& view) {
+  const char* const state = rank.has_stream ? state_name(rank.state) : "no stream";
+  Row out;
+  out.add("rank", "rank", std::to_string(rank.rank), rank.rank)
+      .add("host", "host", rank.host.empty() ? "-" : printable(rank.host, 16), rank.host)
+      .add("state", "state", state, state);
+  out.json["reason"] = rank.reason;
+  out.json["followed"] = rank.followed;
+  out.json["doing"] = rank.doing;
+  out.json["steps"] = rank.steps;
+  out.add("samples_per_s", "samples/s", Quantity::rate, rank.samples_per_s)
+      .add("step_us", "step ms", Quantity::time, rank.step_us)
+      .add("comm_us", "comm ms", Quantity::time, rank.comm_us);
+  for (const auto& [key, figure] : kStepComm) {
+    if (!key.starts_with("tp_")) out.json[key] = figure_or_null(rank.*figure);
+  }
+  out.json["peak_bytes"] = figure_or_null(rank.peak_bytes);
+  out.add("waits_us", "waits ms", Quantity::time, rank.waits_us)
+      .add("last_in", "last in", view.steps > 0 ? std::to_string(rank.last_in) : "-", rank.last_in)
+      .cell("memory", known_text(Quantity::bytes, rank.peak_bytes));
+  if (view.straggler) out.cell("", view.straggler->rank == rank.rank ? "<" : "");
+  out.json["stages"] = Json::object();
+  for (const auto& [stage, time_us] : rank.stages_us) out.json["stages"][stage + "_us"] = time_us;
+  return out;
 }
 
 Json straggler_json(const RanksView& view) {
@@ -182,11 +172,10 @@ std::vector<std::string> rank_lines(const RanksView& view) {
   const int hosts = view.hosts();
   out.push_back(fmt::format("  ranks        {} on {}{}", view.world,
                             hosts > 1 ? fmt::format("{} machines", hosts) : "one machine", over));
-  out.push_back(fmt::format("  {:>4}  {:<16} {:<9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}", "rank", "host",
-                            "state", "samples/s", "step ms", "comm ms", "waits ms", "last in", "memory"));
-  const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRankRows);
-  for (const RankFigures* const rank : shown) out.push_back(row_of(*rank, view));
-  const auto others = view.world - static_cast<std::int64_t>(shown.size());
+  std::vector<Row> rows;
+  for (const RankFigures* const rank : shown_ranks(view, kMostRankRows)) rows.push_back(row_of(*rank, view));
+  for (const std::string& line : table_lines(table_of(rows, 3))) out.push_back(line);
+  const auto others = view.world - static_cast<std::int64_t>(rows.size());
   if (others > 0) out.push_back(fmt::format("  and {} more", others));
   if (const std::string comm = comm_sentence(view); !comm.empty()) out.push_back("  comm         " + comm);
   if (view.probe) {
@@ -201,8 +190,8 @@ std::vector<std::string> rank_lines(const RanksView& view) {
 }
 
 Json ranks_json(const RanksView& view) {
-  Json ranks = Json::array();
-  for (const RankFigures& rank : view.ranks) ranks.push_back(to_json(rank));
+  std::vector<Row> ranks;
+  for (const RankFigures& rank : view.ranks) ranks.push_back(row_of(rank, view));
   const CommFigures& comm = view.comm;
   Json probe;
   if (view.probe) {
@@ -221,22 +210,22 @@ Json ranks_json(const RanksView& view) {
           {"step_us", view.step_us},
           {"samples_per_s", view.samples_per_s()},
           {"comm",
-           {{"exposed_us", number_or_null(comm.exposed_us)},
-            {"total_us", number_or_null(comm.comm_total_us)},
-            {"calls", number_or_null(comm.comm_calls)},
-            {"wire_bytes", number_or_null(comm.wire_bytes)},
-            {"tp_calls", number_or_null(comm.tp_calls)},
-            {"tp_wire_bytes", number_or_null(comm.tp_wire_bytes)},
-            {"busbw_gb_per_s", number_or_null(comm.busbw_gb_per_s)},
-            {"overlap", number_or_null(comm.overlap)},
-            {"last_bucket", number_or_null(comm.last_bucket)},
+           {{"exposed_us", figure_or_null(comm.exposed_us)},
+            {"total_us", figure_or_null(comm.comm_total_us)},
+            {"calls", figure_or_null(comm.comm_calls)},
+            {"wire_bytes", figure_or_null(comm.wire_bytes)},
+            {"tp_calls", figure_or_null(comm.tp_calls)},
+            {"tp_wire_bytes", figure_or_null(comm.tp_wire_bytes)},
+            {"busbw_gb_per_s", figure_or_null(comm.busbw_gb_per_s)},
+            {"overlap", figure_or_null(comm.overlap)},
+            {"last_bucket", figure_or_null(comm.last_bucket)},
             {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
             {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
           {"probe", probe},
           {"straggler", straggler_json(view)},
           {"lost", lost_rank_sentences(view, view.ranks.size())},
           {"left_out", view.left_out},
-          {"ranks", ranks}};
+          {"ranks", json_of(ranks)}};
 }
 
 }  // namespace isobar

@@ -1,11 +1,15 @@
 #pragma once
-// A table for a person, which terminal, page and window lay out.
+// A table for a person, which terminal, page and window lay out; and rows of values, which a program reads
+// too.
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "analyse/figure.h"
+#include "core/json.h"
 
 namespace isobar {
 
@@ -35,7 +39,35 @@ struct Table {
   void add(TableRow cells) { rows.push_back(std::move(cells)); }
 };
 
-/// Rows with their heads first.
-std::vector<TableRow> lines_of(const Table& table);
+/// Its lines for a terminal, with cells that line up, behind one of heads where it has columns.
+std::vector<std::string> table_lines(const Table& table);
+
+/// A row of values, given once: the cells that a person reads, and the members of an object for a program.
+class Row {
+ public:
+  Json json = Json::object();
+
+  /// Printed only.
+  Row& cell(const TableColumn& column, const std::string& text);
+  Row& add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value);
+  /// A value below zero is not known: "-" and null.
+  Row& add(const std::string& key, const TableColumn& column, Quantity quantity, double value);
+  /// Values of the repeats that report it.
+  Row& add(const Figure& figure, const Repeats& repeats);
+  /// The row ends here with why there is no more of it.
+  Row& end(const std::string& why);
+
+ private:
+  friend Table table_of(const std::vector<Row>& rows, std::size_t left);
+  std::vector<std::pair<TableColumn, std::string>> cells_;
+  bool has_ended_ = false;
+};
+
+/// Rows by the heads of their columns, as the rows name them first. A column of which no row knows a value is
+/// left out.
+Table table_of(const std::vector<Row>& rows, std::size_t left = 1);
+
+/// The objects of the rows.
+Json json_of(const std::vector<Row>& rows);
 
 }  // namespace isobar

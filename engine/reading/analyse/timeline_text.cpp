@@ -7,7 +7,8 @@
 #include <cmath>
 
 #include "analyse/nice_step.h"
-#include "core/json.h"
+#include "analyse/table.h"
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -44,11 +45,7 @@ constexpr std::array<Look, 16> kLooks = {{{"load", 'L', 33},
                                           {"broadcast", 'T', 31}}};
 constexpr std::string_view kOtherLetters = "abcdefghijklmopqstvxyzADEGHIJKNPQTUWXYZ0123456789";
 
-const Look* look_of(std::string_view name) {
-  const auto* const found =
-      std::find_if(kLooks.begin(), kLooks.end(), [&](const Look& look) { return look.name == name; });
-  return found == kLooks.end() ? nullptr : found;
-}
+const Look* look_of(std::string_view name) { return find_by(kLooks, &Look::name, name); }
 
 /// A letter for each name that is drawn, 0 for the others. Names that are not known get what is left of their
 /// own letters, then of all.
@@ -268,13 +265,9 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
   out.push_back(fmt::format("  Over steps {} to {}; a step takes {:.2f} ms (mean; median {:.2f})",
                             timeline.steady.front().step, timeline.steady.back().step,
                             timeline.step_us * 1e-3, timeline.median_step_us * 1e-3));
-  const auto add = [&](const auto& cells) {
-    const auto& [track, busy, what, ms, share, steps, rate] = cells;
-    out.push_back(without_end_blanks(fmt::format("  {:<12} {:>5}  {:<12} {:>11} {:>11} {:>8}  {:>10}", track,
-                                                 busy, what, ms, share, steps, rate)));
-  };
-  add(kFigureHeads);
-  for (const FigureRow& row : figure_rows(table, timeline)) add(row.cells);
+  Table figures = {.columns = {kFigureHeads.begin(), kFigureHeads.end()}, .left = 3};
+  for (const FigureRow& row : figure_rows(table, timeline)) figures.add({row.cells.begin(), row.cells.end()});
+  for (const std::string& line : table_lines(figures)) out.push_back(line);
   if (timeline.upload_beside_compute) {
     out.push_back(
         fmt::format("  upload       {:.1f} % of its time runs beside compute (forward, backward, optimize)",

@@ -76,7 +76,7 @@ Report ladder(const Learner& learner) {
                     is_known ? lesson_standing(stands, takes_s) : "its questions cannot be read"});
     lessons.push_back(lesson_json(lesson, stands, takes_s));
   }
-  out.table(rows, 4);
+  out.table({.left = 4, .rows = rows});
   add_scores(out, calibrate(progress));
   out.line(next.empty() ? "All lessons are done; ./isobar quiz --list shows the questions."
                         : "next: " + std::string(kLearn) + " " + next);

@@ -20,63 +20,11 @@ std::string cut_in_middle(const std::string& text, std::size_t most) {
   return text.substr(0, kept - end) + "..." + text.substr(text.size() - end);
 }
 
-Row& Row::cell(const TableColumn& column, const std::string& text) {
-  cells_.emplace_back(column, text);
-  return *this;
-}
-
-Row& Row::add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value) {
-  json[key] = value;
-  return cell(column, text);
-}
-
-Row& Row::add(const std::string& key, const TableColumn& column, Quantity quantity, double value) {
-  return add(key, column, known_text(quantity, value), value >= 0 ? Json(value) : Json());
-}
-
-Row& Row::add(const Figure& figure, const Repeats& repeats) {
-  return add(figure.name, {figure.head, figure.worth}, figure_cell(figure, repeats),
-             figure_json(figure, repeats));
-}
-
-Row& Row::end(const std::string& why) {
-  cells_.back().second += "  " + why;
-  has_ended_ = true;
-  return *this;
-}
-
-Table table_of(const std::vector<Row>& rows, std::size_t left) {
-  Table out = {.left = left};
-  const auto cell_of = [](const Row& row, const std::string& head) {
-    const auto found =
-        std::ranges::find_if(row.cells_, [&](const auto& cell) { return cell.first.head == head; });
-    return found == row.cells_.end() ? "-" : found->second;
-  };
-  for (const Row& row : rows) {
-    for (const auto& [column, text] : row.cells_) {
-      if (std::ranges::find(out.columns, column.head, &TableColumn::head) == out.columns.end())
-        out.columns.push_back(column);
-    }
-  }
-  std::erase_if(out.columns, [&](const TableColumn& column) {
-    return std::ranges::all_of(rows, [&](const Row& row) { return cell_of(row, column.head) == "-"; });
-  });
-  for (const Row& row : rows) {
-    out.add({});
-    for (const TableColumn& column : out.columns) {
-      out.rows.back().push_back(cell_of(row, column.head));
-      if (row.has_ended_ && column.head == row.cells_.back().first.head) break;
-    }
-  }
-  return out;
-}
-
 void Report::rows(const std::string& key, const std::vector<Row>& rows, std::size_t left, std::size_t shown) {
   Table all = table_of(rows, left);
   all.rows.resize(std::min(shown, all.rows.size()));
   table(all, table_columns());
-  json[key] = Json::array();
-  for (const Row& row : rows) json[key].push_back(row.json);
+  json[key] = json_of(rows);
 }
 
 void Report::lines(const std::vector<std::string>& texts) {
@@ -84,38 +32,6 @@ void Report::lines(const std::vector<std::string>& texts) {
 }
 
 namespace {
-
-/// Widest cell of each column; rows of another number of cells, such as rules, do not count.
-std::vector<std::size_t> widths_of(const std::vector<TableRow>& rows) {
-  std::vector<std::size_t> out(rows.front().size(), 0);
-  for (const TableRow& row : rows) {
-    for (std::size_t c = 0; row.size() == out.size() && c < row.size(); ++c)
-      out[c] = std::max(out[c], row[c].size());
-  }
-  return out;
-}
-
-std::string table_line(const TableRow& row, const std::vector<std::size_t>& widths, std::size_t left,
-                       bool words_last) {
-  std::string out = left == 0 ? " " : "";
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    const bool is_words = c < left || (words_last && c + 1 == row.size());
-    out += is_words ? fmt::format("  {:<{}}", row[c], widths[c])
-                    : fmt::format(" {:>{}}", row[c], widths[c] + (widths[c] > 1));  // a mark stands close
-  }
-  return out.substr(0, out.find_last_not_of(' ') + 1);
-}
-
-std::vector<std::string> table_lines(const std::vector<TableRow>& rows, std::size_t left, bool words_last) {
-  const std::vector<std::size_t> widths = widths_of(rows);
-  std::vector<std::string> out;
-  for (const TableRow& row : rows) out.push_back(table_line(row, widths, left, words_last));
-  return out;
-}
-
-std::vector<std::string> table_lines(const Table& table) {
-  return table_lines(lines_of(table), table.left, table.words_last);
-}
 
 /// The table with its long cells cut to so many letters.
 Table with_cut(Table table, std::size_t most) {
@@ -163,10 +79,6 @@ Table fitted(Table table, std::size_t columns) {
 
 void Report::table(const Table& table, std::size_t columns) {
   if (!table.empty()) lines(table_lines(columns == kAnyColumns ? table : fitted(table, columns)));
-}
-
-void Report::table(const std::vector<TableRow>& rows, std::size_t left) {
-  lines(table_lines(rows, left, /*words_last=*/false));
 }
 
 void Report::wrapped(const std::string& sentence, std::size_t columns) {

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "analyse/figure.h"
 #include "analyse/table.h"
 #include "core/json.h"
 #include "record/console.h"
@@ -24,40 +23,12 @@ std::size_t table_columns();
 /// `text` in at most `most` (3 or more) letters: "01_base...-3f2a".
 std::string cut_in_middle(const std::string& text, std::size_t most);
 
-/// A row of values, given once: the cells that a person reads, and the members of an object for a program.
-class Row {
- public:
-  Json json = Json::object();
-
-  /// Printed only.
-  Row& cell(const TableColumn& column, const std::string& text);
-  Row& add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value);
-  /// A value below zero is not known: "-" and null.
-  Row& add(const std::string& key, const TableColumn& column, Quantity quantity, double value);
-  /// Values of the repeats that report it.
-  Row& add(const Figure& figure, const Repeats& repeats);
-  /// The row ends here with why there is no more of it.
-  Row& end(const std::string& why);
-
- private:
-  friend Table table_of(const std::vector<Row>& rows, std::size_t left);
-  std::vector<std::pair<TableColumn, std::string>> cells_;
-  bool has_ended_ = false;
-};
-
-/// Rows by the heads of their columns, as the rows name them first. A column of which no row knows a value is
-/// left out.
-Table table_of(const std::vector<Row>& rows, std::size_t left = 1);
-
 class Report {
  public:
   Json json = Json::object();
 
   void line(const std::string& text) { lines_.push_back(text); }
   void lines(const std::vector<std::string>& texts);
-  /// Rows in columns that line up, right-aligned but for the first `left`; the first row has as many cells as
-  /// there are columns.
-  void table(const std::vector<TableRow>& rows, std::size_t left = 0);
   /// Nothing of an empty one. Where it takes more than `columns` letters a line, the columns that are worth
   /// least are left out, then cells are cut in their middle.
   void table(const Table& table, std::size_t columns = kAnyColumns);

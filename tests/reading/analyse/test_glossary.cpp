@@ -138,6 +138,11 @@ TEST_CASE("whatever a step, a verdict or a table of ranks is made of is explaine
     check_explained(glossary, parity_name(parity));
   RanksView view;
   view.world = 2;
+  view.steps = 1;
+  RankFigures rank;
+  rank.host = "n1";
+  rank.samples_per_s = rank.step_us = rank.comm_us = rank.waits_us = rank.peak_bytes = 1;
+  view.ranks = {rank};
   const std::vector<std::string> heads = cells(rank_lines(view).at(1));
   CHECK(heads.size() == 9);
   for (const std::string& head : heads) check_explained(glossary, head);
