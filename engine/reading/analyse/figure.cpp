@@ -136,6 +136,8 @@ std::string known_text(Quantity quantity, double value) {
   return value >= 0 ? value_text(quantity, value) : "-";
 }
 
+Json known_json(double value) { return value >= 0 ? Json(value) : Json(); }
+
 std::string range_text(Quantity quantity, double middle, double least, double most) {
   return fmt::format("{} ({} to {})", value_text(quantity, middle), value_text(quantity, least),
                      value_text(quantity, most));

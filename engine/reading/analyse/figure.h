@@ -30,6 +30,8 @@ enum class Quantity {
 std::string value_text(Quantity quantity, double value);
 /// "-" of a value below zero, which is not known.
 std::string known_text(Quantity quantity, double value);
+/// Null of a value below zero.
+Json known_json(double value);
 /// "242.6 (237.1 to 245.0)".
 std::string range_text(Quantity quantity, double middle, double least, double most);
 /// The median of several values with the least and the most, of one the value; "-" of none.

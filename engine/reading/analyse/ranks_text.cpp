@@ -13,8 +13,6 @@ namespace {
 
 constexpr std::size_t kMostRankRows = 16;
 
-Json figure_or_null(double value) { return value < 0 ? Json() : Json(value); }
-
 Row row_of(const RankFigures& rank, const RanksView& view) {
   const char* const state = rank.has_stream ? state_name(rank.state) : "no stream";
   Row out;
@@ -29,9 +27,9 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
       .add("step_us", "step ms", Quantity::time, rank.step_us)
       .add("comm_us", "comm ms", Quantity::time, rank.comm_us);
   for (const auto& [key, figure] : kStepComm) {
-    if (!key.starts_with("tp_")) out.json[key] = figure_or_null(rank.*figure);
+    if (!key.starts_with("tp_")) out.json[key] = known_json(rank.*figure);
   }
-  out.json["peak_bytes"] = figure_or_null(rank.peak_bytes);
+  out.json["peak_bytes"] = known_json(rank.peak_bytes);
   out.add("waits_us", "waits ms", Quantity::time, rank.waits_us)
       .add("last_in", "last in", view.steps > 0 ? std::to_string(rank.last_in) : "-", rank.last_in)
       .cell("memory", known_text(Quantity::bytes, rank.peak_bytes));
@@ -210,15 +208,15 @@ Json ranks_json(const RanksView& view) {
           {"step_us", view.step_us},
           {"samples_per_s", view.samples_per_s()},
           {"comm",
-           {{"exposed_us", figure_or_null(comm.exposed_us)},
-            {"total_us", figure_or_null(comm.comm_total_us)},
-            {"calls", figure_or_null(comm.comm_calls)},
-            {"wire_bytes", figure_or_null(comm.wire_bytes)},
-            {"tp_calls", figure_or_null(comm.tp_calls)},
-            {"tp_wire_bytes", figure_or_null(comm.tp_wire_bytes)},
-            {"busbw_gb_per_s", figure_or_null(comm.busbw_gb_per_s)},
-            {"overlap", figure_or_null(comm.overlap)},
-            {"last_bucket", figure_or_null(comm.last_bucket)},
+           {{"exposed_us", known_json(comm.exposed_us)},
+            {"total_us", known_json(comm.comm_total_us)},
+            {"calls", known_json(comm.comm_calls)},
+            {"wire_bytes", known_json(comm.wire_bytes)},
+            {"tp_calls", known_json(comm.tp_calls)},
+            {"tp_wire_bytes", known_json(comm.tp_wire_bytes)},
+            {"busbw_gb_per_s", known_json(comm.busbw_gb_per_s)},
+            {"overlap", known_json(comm.overlap)},
+            {"last_bucket", known_json(comm.last_bucket)},
             {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
             {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
           {"probe", probe},

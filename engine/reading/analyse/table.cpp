@@ -43,7 +43,7 @@ Row& Row::add(const std::string& key, const TableColumn& column, const std::stri
 }
 
 Row& Row::add(const std::string& key, const TableColumn& column, Quantity quantity, double value) {
-  return add(key, column, known_text(quantity, value), value >= 0 ? Json(value) : Json());
+  return add(key, column, known_text(quantity, value), known_json(value));
 }
 
 Row& Row::add(const Figure& figure, const Repeats& repeats) {

@@ -24,6 +24,12 @@ namespace isobar {
 
 namespace fs = std::filesystem;
 
+void say(const std::string& text) {
+  Report out;
+  out.wrapped("", text, text_columns());
+  out.print(/*as_json=*/false);
+}
+
 namespace {
 
 constexpr const char* kRunsFolder = "runs";
@@ -93,12 +99,6 @@ std::int64_t lines_of_page(const Question& question, const fs::path& home) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-void say(const std::string& text) {
-  Report out;
-  out.wrapped("", text, text_columns());
-  out.print(/*as_json=*/false);
-}
-
 /// Answered: the runs may start.
 Asked may_start(const std::string& cost) {
   say(cost);
@@ -123,12 +123,10 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
 
 /// One thing to notice in it and one to try.
 void add_verdict(Report& out, const RunCase& run, std::size_t columns) {
-  const RunFacts facts = facts_of(run);
-  const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
+  const RunVerdict verdict = verdict_of(run);
   const std::string notice = verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice;
   out.line("");
-  out.wrapped("notice     ", notice, columns);
-  if (!verdict.next.empty()) out.line("  try        " + verdict.next);
+  add_remark(out, notice, verdict.next, columns);
   out.json["notice"] = notice;
   out.json["next"] = verdict.next;
 }

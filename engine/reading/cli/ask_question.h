@@ -41,6 +41,8 @@ struct RunsOffered {
 /// Says what the missing runs cost, and makes them: after Enter where `ask`, else at once.
 RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& learner, bool ask, bool quiet);
 
+/// Prints a sentence over as many lines as it takes.
+void say(const std::string& text);
 /// Prints what is wrong and what to do about it, behind `head`.
 void say_error(const std::string& head, const Error& error);
 

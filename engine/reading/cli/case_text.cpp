@@ -133,6 +133,24 @@ void add_keys(Report& out, const Cases& cases, std::size_t columns) {
         {{"key", row.key}, {"values", row.values}});
 }
 
+/// What its folder does not report of itself.
+RunFacts facts_of(const RunCase& run) {
+  RunFacts out;
+  const std::filesystem::path home = project_home();
+  const bool has_gpu = has_nvidia_driver();
+  for (const std::string& name : lesson_names(home)) {
+    if (has_gpu || read_lesson(home, name).needs != "cuda") out.lessons.push_back(name);
+  }
+  out.computes_16_bit = has_gpu || cpu_instructions().multiplies_bf16();
+  if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
+    out.honours = settings->lesson.honours;
+    out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
+    if (const std::optional<MachineRates> rates = rates_behind(run.config))
+      out.memory_bytes_per_s = memory_rate(run.config, *rates);
+  }
+  return out;
+}
+
 }  // namespace
 
 Report compare_report(const Cases& cases, std::size_t columns, std::size_t table) {
@@ -168,21 +186,14 @@ Report compare_report(const Cases& cases, std::size_t columns, std::size_t table
   return out;
 }
 
-RunFacts facts_of(const RunCase& run) {
-  RunFacts out;
-  const std::filesystem::path home = project_home();
-  const bool has_gpu = has_nvidia_driver();
-  for (const std::string& name : lesson_names(home)) {
-    if (has_gpu || read_lesson(home, name).needs != "cuda") out.lessons.push_back(name);
-  }
-  out.computes_16_bit = has_gpu || cpu_instructions().multiplies_bf16();
-  if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
-    out.honours = settings->lesson.honours;
-    out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
-    if (const std::optional<MachineRates> rates = rates_behind(run.config))
-      out.memory_bytes_per_s = memory_rate(run.config, *rates);
-  }
-  return out;
+RunVerdict verdict_of(const RunCase& run) {
+  const RunFacts facts = facts_of(run);
+  return judge_run(run, find_quartet(run, facts), facts);
+}
+
+void add_remark(Report& out, const std::string& notice, const std::string& next, std::size_t columns) {
+  out.headed("notice", notice, columns);
+  if (!next.empty()) out.line("  try        " + next);
 }
 
 Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t columns) {
@@ -199,8 +210,7 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
   }
   if (verdict.of_quartet) out.headed("", "(by its quartet)", columns);
   for (const std::string& line : verdict.verdict.evidence) out.headed("", line, columns);
-  out.headed("notice", verdict.notice, columns);
-  if (!verdict.next.empty()) out.line("  try        " + verdict.next);
+  add_remark(out, verdict.notice, verdict.next, columns);
 
   out.json = {{"run", run.folder.string()},
               {"state", state_name(view.state)},
@@ -222,7 +232,7 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
                           {"moved_bytes", number_or_null(roofline.moved_bytes)},
                           {"memory_us", number_or_null(roofline.memory_us)},
                           {"computing_us", number_or_null(roofline.computing_us)}};
-  out.json["processor_wait"] = view.summary.processor_wait < 0 ? Json() : Json(view.summary.processor_wait);
+  out.json["processor_wait"] = known_json(view.summary.processor_wait);
   out.json["notice"] = verdict.notice;
   out.json["next"] = verdict.next;
   return out;

@@ -3,14 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <filesystem>
 #include <limits>
-#include <optional>
 
 #include "cli/commands.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/text.h"
 #include "fields/statistics.h"
 #include "fields/year_file.h"
 #include "record/console.h"

@@ -12,11 +12,10 @@
 #include "config/toml_text.h"
 #include "core/argv.h"
 #include "core/clock.h"
-#include "core/error.h"
+#include "core/find.h"
 #include "core/memory.h"
 #include "core/nvidia.h"
 #include "core/processors.h"
-#include "core/text.h"
 #include "core/waiting.h"
 #include "launch/rank_environment.h"
 #include "launch/rank_launcher.h"
@@ -54,9 +53,7 @@ void become(std::vector<std::string> words) {
   execv(words.front().c_str(), argv.data());
   const int number = errno;
   const std::string name = fs::path(words.front()).filename().string();
-  if (number == ENOENT) {
-    throw Error("the program of " + name + " is not built", words.front(), "./isobar setup", Exit::failed);
-  }
+  if (number == ENOENT) throw not_built(name, words.front());
   throw system_error("cannot start the program", words.front(), number);
 }
 
@@ -204,21 +201,21 @@ Error needs_device(const LessonInfo& lesson) {
               " --recorded opens a run of another machine"};
 }
 
+Error not_built(const std::string& lesson, const fs::path& program) {
+  return {"the program of " + lesson + " is not built", program.string(), "./isobar setup", Exit::failed};
+}
+
 void check_can_run(const LessonInfo& lesson) {
   if (lacks_device(lesson)) throw needs_device(lesson);
   const fs::path program = program_folder() / lesson.name;
-  if (!fs::exists(program)) {
-    throw Error("the program of " + lesson.name + " is not built", program.string(), "./isobar setup",
-                Exit::failed);
-  }
+  if (!fs::exists(program)) throw not_built(lesson.name, program);
 }
 
 int run_program(std::span<const Command> commands, int argc, char** argv) {
   return guarded_main("isobar", [&] {
     const std::string name = argc > 1 ? argv[1] : "";
-    const auto found = std::find_if(commands.begin(), commands.end(),
-                                    [&](const Command& command) { return command.name == name; });
-    if (found != commands.end()) return found->run({argv + 2, argv + argc});
+    if (const Command* const found = find_by(commands, &Command::name, name))
+      return found->run({argv + 2, argv + argc});
     std::vector<std::string> names;
     for (const Command& command : commands) names.emplace_back(command.name);
     throw Error("unknown command \"" + printable(name, 40) + "\"", "./isobar",

@@ -1,6 +1,6 @@
 #pragma once
-// The commands behind ./isobar, and what they share to start the programs that lie beside them. A command
-// gets the words behind its name and gives the exit code; --help prints its page.
+// The commands behind ./isobar, what all of them include, and how they start the programs that lie beside
+// them. A command gets the words behind its name and gives the exit code; --help prints its page.
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -9,7 +9,10 @@
 
 #include "config/lesson.h"
 #include "config/load.h"
+#include "config/option_parser.h"
 #include "core/error.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "launch/supervise.h"
 
 namespace isobar {
@@ -90,6 +93,9 @@ int ensure_data(const LessonInfo& lesson, const LoadedConfig& loaded, bool quiet
 /// Whether the lesson wants a device that is not here, and the Error (exit code 2) that says so.
 bool lacks_device(const LessonInfo& lesson);
 Error needs_device(const LessonInfo& lesson);
+
+/// Error (exit code 1) for a program of a lesson that is not there.
+Error not_built(const std::string& lesson, const std::filesystem::path& program);
 
 /// Error when the lesson cannot run here at all: it needs a device that is not there (exit code 2), or is not
 /// built (exit code 1).

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <filesystem>
 #include <utility>
 
 #include "analyse/run_case.h"
@@ -10,11 +9,7 @@
 #include "cli/case_text.h"
 #include "cli/commands.h"
 #include "cli/runs_command.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/files.h"
 #include "core/named_file.h"
-#include "core/text.h"
 #include "course/progress.h"
 #include "page/html.h"
 #include "page/report_page.h"
@@ -84,9 +79,7 @@ int verdict_command(const Words& words) {
   const fs::path folder = find_shown_run(name);
   check_run_folder(folder);
   const RunCase run = std::move(read_cases({folder}).front());
-  const RunFacts facts = facts_of(run);
-  const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
-  verdict_report(run, verdict, text_columns()).print(json);
+  verdict_report(run, verdict_of(run), text_columns()).print(json);
   return 0;
 }
 

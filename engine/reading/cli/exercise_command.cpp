@@ -14,11 +14,6 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
-#include "config/lesson.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
 #include "course/course.h"
 #include "exercise/compile.h"
 #include "exercise/exercise.h"
@@ -54,8 +49,9 @@ int first_gap(const std::string& skeleton) {
 Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
   Json checks = Json::array();
   for (const ExerciseCheck& check : exercise.checks) {
-    const char* const state =
-        verdict.holds(check) ? "holds" : verdict.fails(check) ? "fails" : "not looked at";
+    const char* const state = verdict.holds(check)   ? "holds"
+                              : verdict.fails(check) ? "fails"
+                                                     : "not looked at";
     checks.push_back(Json{{"name", check.name}, {"says", check.says}, {"state", state}});
   }
   return checks;
@@ -155,8 +151,11 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
     add_problem(out, *verdict.problem);
   } else {
     for (const ExerciseCheck& check : exercise.checks) {
-      out.line(
-          fmt::format("  [{}] {}", verdict.holds(check) ? 'x' : verdict.fails(check) ? '!' : ' ', check.says));
+      out.line(fmt::format("  [{}] {}",
+                           verdict.holds(check)   ? 'x'
+                           : verdict.fails(check) ? '!'
+                                                  : ' ',
+                           check.says));
       if (!verdict.fails(check)) continue;
       add_finding(out, verdict);
       shown = shown_hints(exercise, my_folder(project_home()), check.name, wants_hint);

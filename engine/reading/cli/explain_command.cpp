@@ -3,9 +3,6 @@
 #include "analyse/glossary.h"
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "config/option_parser.h"
-#include "core/files.h"
-#include "core/text.h"
 
 namespace isobar {
 
@@ -18,9 +15,7 @@ Report term_report(const Term& term, std::size_t columns) {
   std::vector<std::string> parts = {term.text};
   if (!term.also.empty()) parts.push_back("also: " + joined(term.also));
   if (!term.see.empty()) parts.push_back("see: " + joined(term.see));
-  for (const std::string& part : parts) {
-    for (const std::string& line : wrapped(part, columns - 2)) out.line("  " + line);
-  }
+  for (const std::string& part : parts) out.wrapped("", part, columns);
   return out;
 }
 

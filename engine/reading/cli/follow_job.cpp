@@ -52,27 +52,6 @@ std::string state_text(const JobState& state) {
   return state.is_over() ? fate_text(state) : "is " + printable(state.state, 40);
 }
 
-/// What the job's run says, as it says it.
-class RunWatch {
- public:
-  RunWatch(fs::path run, Console& console) : run_(std::move(run)), console_(console) {}
-
-  void look() {
-    if (!reader_) {
-      if (!fs::exists(run_ / "rank-0000.jsonl")) return;
-      reader_.emplace(run_);
-      teller_.emplace(*reader_, console_, console_.is_terminal() ? 100'000 : 10'000'000, "  ");
-    }
-    teller_->look();
-  }
-
- private:
-  fs::path run_;
-  Console& console_;
-  std::optional<RunReader> reader_;
-  std::optional<RunTeller> teller_;
-};
-
 void print_log(const SubmittedJob& job, Console& console) {
   const std::vector<std::string> lines = job.end_of_log();
   if (!lines.empty()) console.line("  the end of " + job.log().string() + ":");
@@ -95,15 +74,20 @@ int follow_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
   const HeldSignals signals;
   int times = 0;
   std::string told;
-  RunWatch run(job.run, console);
+  std::optional<RunReader> reader;  // of the run, once it has begun
+  std::optional<RunTeller> teller;
+  const auto look = [&] {
+    if (!reader && fs::exists(job.run / "rank-0000.jsonl"))
+      teller.emplace(reader.emplace(job.run), console, console.is_terminal() ? 100'000 : 10'000'000, "  ");
+    if (teller) teller->look();
+  };
   const auto seen = [&](const JobState& state, const std::string& trouble) {
     const std::string text = trouble.empty() ? state_text(state) : "cannot be asked for: " + trouble;
     if (text != told) console.line(fmt::format("job {} {}", job.number, text));
     told = text;
     return ++times <= kFirstTimes ? kFirst_us : kAsk_us;
   };
-  const auto [last, asked] =
-      wait_for_end(slurm, job.number, signals, {.seen = seen, .tick = [&] { run.look(); }});
+  const auto [last, asked] = wait_for_end(slurm, job.number, signals, {.seen = seen, .tick = look});
   if (asked != 0) {
     console.line(fmt::format("job {} goes on without being watched; ./isobar submit --cancel {} ends it",
                              job.number, job.number));

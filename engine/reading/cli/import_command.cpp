@@ -1,14 +1,7 @@
 #include <fmt/format.h>
 
-#include <filesystem>
-#include <optional>
-
 #include "cli/commands.h"
 #include "cli/report.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
 #include "imported/find_logs.h"
 #include "imported/foreign_run.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
+#include <map>
 #include <set>
 
 #include "analyse/ladder.h"
@@ -11,11 +11,7 @@
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
 #include "config/command_line.h"
-#include "config/lesson.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
+#include "core/find.h"
 
 namespace isobar {
 
@@ -63,7 +59,7 @@ std::optional<LadderArguments> parse_ladder(const Words& words) {
   for (const std::string& typed : split(lessons, ',')) {
     if (typed.empty()) continue;
     const std::string name = find_lesson(project_home(), typed).name;
-    if (std::find(out.lessons.begin(), out.lessons.end(), name) != out.lessons.end())
+    if (holds(out.lessons, name))
       throw Error("the lesson " + name + " is there twice", "--lessons " + printable(lessons), "");
     out.lessons.push_back(name);
   }
@@ -199,22 +195,17 @@ Row reason_row(const std::string& lesson, const RungVerdict& verdict) {
   return out;
 }
 
+/// Peaks are measured a little differently in each rung: one figure a type is enough.
 std::string peak_sentence(const LadderResult& result) {
-  std::set<std::string> told;
+  std::map<std::string, std::string> told;
   for (const RungVerdict& verdict : result.verdicts) {
-    if (verdict.peak_flops_per_s > 0) {
-      told.insert(fmt::format("{} {} ({})", verdict.arithmetic, human_flops(verdict.peak_flops_per_s),
-                              verdict.peak_of_data_sheet ? "data sheet" : "matrix products, measured here"));
-    }
+    if (verdict.peak_flops_per_s > 0)
+      told.emplace(verdict.arithmetic,
+                   fmt::format("{} {} ({})", verdict.arithmetic, human_flops(verdict.peak_flops_per_s),
+                               verdict.peak_of_data_sheet ? "data sheet" : "matrix products, measured here"));
   }
-  // Measured a little differently in each rung: one figure a type is enough.
   std::vector<std::string> parts;
-  for (const std::string& one : told) {
-    const std::string type = one.substr(0, one.find(' '));
-    const bool is_new = std::none_of(parts.begin(), parts.end(),
-                                     [&](const std::string& part) { return part.rfind(type + " ", 0) == 0; });
-    if (is_new) parts.push_back(one);
-  }
+  for (const auto& [type, text] : told) parts.push_back(text);
   return parts.empty() ? "" : "MFU is of " + joined(parts) + ".";
 }
 

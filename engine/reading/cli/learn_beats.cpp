@@ -76,8 +76,7 @@ Remark remark_of_runs(const Walk& walk) {
     try {
       const RunCase run = std::move(read_cases({known.folder}).front());
       if (run.view().state != RunState::done || !run.view().is_measured_here()) continue;
-      const RunFacts facts = facts_of(run);
-      const RunVerdict verdict = judge_run(run, find_quartet(run, facts), facts);
+      const RunVerdict verdict = verdict_of(run);
       return {verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice, verdict.next};
     } catch (const Error&) {  // a run that cannot be read has nothing to notice
     }
@@ -110,9 +109,8 @@ std::string guesses_text(const Walk& walk) {
 void end_beat(const Walk& walk, const Remark& remark) {
   Report out;
   out.line("");
-  if (!remark.notice.empty()) out.wrapped("notice     ", remark.notice, text_columns());
-  if (!remark.next.empty()) out.line("  try        " + remark.next);
-  out.wrapped("guesses    ", guesses_text(walk), text_columns());
+  add_remark(out, remark.notice, remark.next, text_columns());
+  out.headed("guesses", guesses_text(walk), text_columns());
   out.print(/*as_json=*/false);
 }
 
@@ -136,6 +134,15 @@ bool run_and_reveal(Walk& walk, const Question& question) {
   return goes_on();
 }
 
+/// Asks unless an answer is stored, and goes on to the reveal. False as above, or the learner left.
+bool ask_and_reveal(Walk& walk, const Question& question) {
+  if (state_of(question, walk.progress()) != QuestionState::committed) {
+    const Asked asked = ask_and_store(question, walk.learner);
+    if (asked != Asked::answered) return asked == Asked::skipped;
+  }
+  return run_and_reveal(walk, question);
+}
+
 /// Questions of earlier lessons, asked again. False: the learner left.
 bool open_with_earlier(Walk& walk) {
   const CourseQuestions all = all_questions(walk.learner.home);
@@ -144,11 +151,7 @@ bool open_with_earlier(Walk& walk) {
     if (walk.is_done(mark)) continue;
     heading("First, a question from lesson " + question.lesson);
     const bool walks_on = unless_wrong(question, [&] {
-      // Committed and not revealed: it was left in between.
-      const bool is_answered = state_of(question, walk.progress()) == QuestionState::committed;
-      const Asked asked = is_answered ? Asked::answered : ask_and_store(question, walk.learner);
-      if (asked == Asked::left) return false;
-      if (asked == Asked::answered && !run_and_reveal(walk, question)) return false;
+      if (!ask_and_reveal(walk, question)) return false;
       walk.done(mark);
       return true;
     });
@@ -232,14 +235,8 @@ bool reveal(Walk& walk) {
 bool break_it(Walk& walk) {
   heading("Break: a mistake on purpose; say first what its run will do");
   for (const Question& question : walk.of_beat("break")) {
-    const QuestionState state = state_of(question, walk.progress());
-    if (state == QuestionState::revealed) continue;
-    if (state == QuestionState::open) {
-      const Asked asked = ask_and_store(question, walk.learner);
-      if (asked == Asked::left) return false;
-      if (asked == Asked::skipped) continue;
-    }
-    if (!unless_wrong(question, [&] { return run_and_reveal(walk, question); })) return false;
+    if (state_of(question, walk.progress()) == QuestionState::revealed) continue;
+    if (!unless_wrong(question, [&] { return ask_and_reveal(walk, question); })) return false;
   }
   Remark remark = remark_of_runs(walk);
   remark.next = "another mistake of this lesson, by its name below Break on the page: ./isobar run " +

@@ -3,17 +3,12 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "cli/ask_question.h"
 #include "cli/commands.h"
 #include "cli/learn_beats.h"
 #include "cli/question_text.h"
 #include "cli/shared_options.h"
-#include "config/option_parser.h"
-#include "core/text.h"
 #include "exercise/exercise.h"
 
 namespace isobar {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "cli/shared_options.h"
@@ -12,6 +11,7 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -92,7 +92,7 @@ std::vector<std::string> checked_values(const std::vector<std::string>& pieces, 
   for (const std::string& piece : pieces) {
     const std::string value(trimmed(piece));
     if (value.empty()) throw Error("a value is missing", origin, example);
-    if (std::find(out.begin(), out.end(), value) != out.end())
+    if (holds(out, value))
       throw Error("the value " + printable(value, 40) + " is there twice", origin,
                   "each is measured several times anyway");
     out.push_back(value);

@@ -2,17 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "analyse/steady.h"
 #include "analyse/verdict.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
-#include "config/lesson.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
 #include "formula/model_shape.h"
 #include "formula/vit_counts.h"
 
@@ -199,8 +194,7 @@ Row one_off_row(const MeasuredPoint& point, const MeasuredPoint& base) {
   }
   out.add("step_us", "step ms", Quantity::time, point.field("step_us"));
   for (const Counted& what : kCounted) {
-    const double here = point.last(what.field);
-    out.add(what.field, what.title, counted_text(point, base, what), here < 0 ? Json() : Json(here));
+    out.add(what.field, what.title, counted_text(point, base, what), known_json(point.last(what.field)));
   }
   return out;
 }

@@ -9,9 +9,7 @@
 #include "cli/commands.h"
 #include "cli/shared_options.h"
 #include "core/clock.h"
-#include "core/files.h"
 #include "core/nvidia.h"
-#include "core/text.h"
 #include "launch/rank_launcher.h"
 #include "record/run_folder.h"
 

@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "analyse/entity.h"
+#include "analyse/table.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -12,16 +13,14 @@ namespace {
 
 constexpr const char* kFence = "```";
 
-bool begins(std::string_view text, std::string_view with) { return text.substr(0, with.size()) == with; }
-
 std::size_t indent_of(std::string_view line) { return std::min(line.find_first_not_of(' '), line.size()); }
 
 /// Letters before the text of an item, "- " or "12. ", 0 = it is none.
 std::size_t marker_length(std::string_view line) {
-  if (begins(line, "- ") || begins(line, "* ")) return 2;
+  if (line.starts_with("- ") || line.starts_with("* ")) return 2;
   std::size_t digits = 0;
   while (digits < line.size() && std::isdigit(static_cast<unsigned char>(line[digits])) != 0) ++digits;
-  return digits > 0 && begins(line.substr(digits), ". ") ? digits + 2 : 0;
+  return digits > 0 && line.substr(digits).starts_with(". ") ? digits + 2 : 0;
 }
 
 /// "[words](target)" at `at`: the words, with the target where it is an address; `at` moves behind it.
@@ -34,33 +33,24 @@ bool take_link(std::string_view text, std::size_t& at, std::string& out) {
   if (picture && !out.empty()) out.pop_back();
   const std::string words = without_marks(text.substr(at + 1, middle - at - 1));
   out += picture ? "[picture: " + words + "]" : words;
-  if (!picture && begins(target, "http")) out += " (" + target + ")";
+  if (!picture && target.starts_with("http")) out += " (" + target + ")";
   at = end + 1;
   return true;
 }
 
-/// The lines of a table, whose cells line up.
-std::vector<std::string> table_lines(const std::vector<std::string_view>& rows) {
-  std::vector<std::vector<std::string>> cells;
-  std::vector<std::size_t> widths;
+/// The lines of a table of words.
+std::vector<std::string> lines_of_table(const std::vector<std::string_view>& rows) {
+  Table out;
   for (const std::string_view row : rows) {
     if (row.find_first_not_of("|-: ") == std::string_view::npos) continue;  // the rule below the head
     std::string_view inside = row.substr(1);
-    if (!inside.empty() && inside.back() == '|') inside.remove_suffix(1);
-    cells.emplace_back();
-    for (const std::string& cell : split(inside, '|')) cells.back().push_back(without_marks(trimmed(cell)));
-    widths.resize(std::max(widths.size(), cells.back().size()));
-    for (std::size_t i = 0; i < cells.back().size(); ++i)
-      widths[i] = std::max(widths[i], cells.back()[i].size());
+    if (inside.ends_with('|')) inside.remove_suffix(1);
+    out.add({});
+    for (const std::string& cell : split(inside, '|'))
+      out.rows.back().push_back(without_marks(trimmed(cell)));
+    out.left = std::max(out.left, out.rows.back().size());
   }
-  std::vector<std::string> out;
-  for (const std::vector<std::string>& row : cells) {
-    std::string line = " ";
-    for (std::size_t i = 0; i < row.size(); ++i)
-      line += " " + row[i] + std::string(i + 1 < row.size() ? widths[i] - row[i].size() + 1 : 0, ' ');
-    out.push_back(line);
-  }
-  return out;
+  return out.empty() ? std::vector<std::string>() : table_lines(out);
 }
 
 /// Blocks of a page, one after the other.
@@ -83,15 +73,15 @@ class PageLines {
     if (now.empty()) {
       blank();
       ++at_;
-    } else if (begins(now, "<details")) {
+    } else if (now.starts_with("<details")) {
       while (at_ < lines_.size() && line().find("</details>") == std::string_view::npos) ++at_;
       ++at_;
-    } else if (begins(now, kFence)) {
+    } else if (now.starts_with(kFence)) {
       take_fenced();
-    } else if (begins(now, "#")) {
+    } else if (now.starts_with("#")) {
       out_.push_back(without_marks(trimmed(now.substr(std::min(now.find_first_not_of('#'), now.size())))));
       ++at_;
-    } else if (begins(now, "|")) {
+    } else if (now.starts_with("|")) {
       take_table();
     } else if (indent_of(line()) >= 4) {
       out_.push_back(std::string(line()));
@@ -106,15 +96,15 @@ class PageLines {
   }
 
   void take_fenced() {
-    for (++at_; at_ < lines_.size() && !begins(trimmed(line()), kFence); ++at_)
+    for (++at_; at_ < lines_.size() && !trimmed(line()).starts_with(kFence); ++at_)
       out_.push_back("    " + std::string(line()));
     ++at_;
   }
 
   void take_table() {
     std::vector<std::string_view> rows;
-    for (; at_ < lines_.size() && begins(trimmed(line()), "|"); ++at_) rows.push_back(trimmed(line()));
-    for (std::string& row : table_lines(rows)) out_.push_back(std::move(row));
+    for (; at_ < lines_.size() && trimmed(line()).starts_with("|"); ++at_) rows.push_back(trimmed(line()));
+    for (std::string& row : lines_of_table(rows)) out_.push_back(std::move(row));
   }
 
   /// Of a paragraph, or an item, the lines up to where another block begins.
@@ -124,8 +114,8 @@ class PageLines {
     std::string all(first);
     for (++at_; at_ < lines_.size(); ++at_) {
       const std::string_view next = trimmed(line());
-      if (next.empty() || begins(next, "#") || begins(next, "|") || begins(next, kFence) ||
-          begins(next, "<details") || marker_length(next) > 0)
+      if (next.empty() || next.starts_with("#") || next.starts_with("|") || next.starts_with(kFence) ||
+          next.starts_with("<details") || marker_length(next) > 0)
         break;
       all += " " + std::string(next);
     }

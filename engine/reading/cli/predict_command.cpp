@@ -1,18 +1,12 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <utility>
-
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
 #include "cli/predicted_run.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "config/resume.h"
-#include "core/error.h"
-#include "core/files.h"
 #include "core/processors.h"
-#include "core/text.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 

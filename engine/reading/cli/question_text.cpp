@@ -60,6 +60,20 @@ Json head_json(const Question& question) {
           {"ask", question.ask},   {"why", question.why},       {"choices", choices_json(question)}};
 }
 
+/// What every reveal begins with.
+Report outcome_report(const Question& question, const StoredAnswer& answer, const std::string& outcome,
+                      std::size_t columns) {
+  const std::string said = printable(answer_words(question, answer), 400);
+  Report out;
+  out.json = head_json(question);
+  out.json["answer"] = answer.text;
+  out.json["said"] = said;
+  out.json["outcome"] = outcome;
+  out.line(question.id + ": " + printable(outcome, 40));
+  out.headed("you said", said, columns);
+  return out;
+}
+
 }  // namespace
 
 const char* state_name(QuestionState state) {
@@ -103,12 +117,7 @@ Report question_report(const Question& question, std::size_t columns) {
 Report reveal_report(const Question& question, const Revealed& revealed, const std::string& page,
                      std::size_t columns) {
   const Graded& graded = revealed.graded;
-  const std::string said = printable(answer_words(question, revealed.answer), 400);
-  Report out;
-  out.json = head_json(question);
-  out.json["answer"] = revealed.answer.text;
-  out.json["said"] = said;
-  out.json["outcome"] = outcome_name(graded.outcome);
+  Report out = outcome_report(question, revealed.answer, outcome_name(graded.outcome), columns);
   out.json["truth"] = graded.truth;
   out.json["off_by"] = graded.off_by;
   out.json["says"] = graded.says;
@@ -120,8 +129,6 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
   out.json["command"] = revealed.command;
   out.json["runs"] = revealed.runs;
 
-  out.line(question.id + ": " + outcome_name(graded.outcome));
-  out.headed("you said", said, columns);
   if (graded.outcome == Outcome::cannot_answer) {
     out.headed("why not", graded.cannot, columns);
     if (!revealed.command.empty()) out.line("  makes it   " + revealed.command);
@@ -142,16 +149,10 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
 
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
                      const std::string& page, std::size_t columns) {
-  Report out;
-  out.json = head_json(question);
-  out.json["answer"] = answer.text;
-  out.json["said"] = answer_words(question, answer);
-  out.json["outcome"] = reveal.outcome;
+  Report out = outcome_report(question, answer, reveal.outcome, columns);
   out.json["truth"] = reveal.truth;
   out.json["source"] = reveal.source;
   out.json["runs"] = reveal.runs;
-  out.line(question.id + ": " + printable(reveal.outcome, 40));
-  out.headed("you said", printable(answer_words(question, answer)), columns);
   out.headed("it was", printable(reveal.truth), columns);
   out.headed("source", printable(reveal.source), columns);
   add_page(out, page, columns);

@@ -3,8 +3,6 @@
 #include <cstddef>
 #include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "cli/report.h"
 #include "core/error.h"

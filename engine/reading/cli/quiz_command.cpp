@@ -1,20 +1,13 @@
 // Questions of the lessons: predict first, then see.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "cli/ask_question.h"
 #include "cli/commands.h"
 #include "cli/question_text.h"
 #include "cli/shared_options.h"
-#include "config/option_parser.h"
-#include "core/error.h"
 #include "core/named_file.h"
-#include "core/text.h"
 
 namespace isobar {
 
@@ -61,9 +54,7 @@ void add_question(Report& out, Json& all, const Question& question, QuestionStat
     stands = "! " + printable(error.what(), 400) + ", " + printable(error.where(), 400);
   }
   out.line("  " + question.id + "  (" + stands + ")");
-  if (!looked.briefly) {
-    for (const std::string& line : wrapped(question.ask, columns - 4)) out.line("      " + line);
-  }
+  if (!looked.briefly) out.wrapped("    ", question.ask, columns + 2);
   Json json = question_report(question, columns).json;
   json["state"] = state_name(state);
   json["outcome"] =
@@ -143,9 +134,7 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
 }
 
 int stopped(const Question& question, int code) {
-  Report out;
-  out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.");
-  out.print(/*as_json=*/false);
+  say("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.");
   return code;
 }
 
@@ -158,19 +147,15 @@ int go_on(const Question& question, const Learner& learner, const QuizArguments&
     if (offered.code != 0) return arguments.json ? offered.code : stopped(question, offered.code);
     if (offered.said == Asked::left) return stopped(question, 0);
   } else if (!arguments.json) {
-    Report out;
-    out.wrapped("This needs " + cost_text(missing) + " here; --yes makes them.");
-    out.print(/*as_json=*/false);
+    say("This needs " + cost_text(missing) + " here; --yes makes them.");
   }
   reveal_and_tell(question, learner, arguments.json);
   return 0;
 }
 
 void tell_stored(const Question& question, const StoredAnswer& answer) {
-  Report out;
-  out.wrapped(question.id + ": you said " + printable(answer_words(question, answer)) + " (" +
-              printable(answer.time, 40) + ").");
-  out.print(/*as_json=*/false);
+  say(question.id + ": you said " + printable(answer_words(question, answer)) + " (" +
+      printable(answer.time, 40) + ").");
 }
 
 [[noreturn]] void nobody_answers(const Question& question) {

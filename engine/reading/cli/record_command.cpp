@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <filesystem>
 
 #include "analyse/recorded_runs.h"
 #include "analyse/run_reader.h"
 #include "cli/commands.h"
 #include "cli/shared_options.h"
-#include "config/lesson.h"
-#include "core/error.h"
-#include "core/files.h"
 #include "core/nvidia.h"
-#include "core/text.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"
 #include "record/run_tree.h"

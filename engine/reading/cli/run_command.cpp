@@ -2,20 +2,14 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <string_view>
 
 #include "cli/commands.h"
 #include "config/command_line.h"
-#include "config/lesson.h"
-#include "config/option_parser.h"
 #include "config/resume.h"
 #include "config/samples.h"
 #include "core/argv.h"
-#include "core/error.h"
-#include "core/files.h"
 #include "core/nvidia.h"
-#include "core/text.h"
 #include "formula/memory_plan.h"
 #include "launch/rank_environment.h"
 #include "record/run_tree.h"

@@ -3,7 +3,6 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "config/option_parser.h"
 #include "core/processors.h"
 
 using namespace isobar;

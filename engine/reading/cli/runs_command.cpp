@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <map>
-#include <optional>
 
 #include "analyse/event_files.h"
 #include "analyse/run_files.h"
@@ -15,9 +13,6 @@
 #include "cli/report.h"
 #include "cli/run_lines.h"
 #include "cli/shared_options.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
 #include "jobs/job_script.h"
 #include "jobs/slurm.h"
 #include "record/console.h"

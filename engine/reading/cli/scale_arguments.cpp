@@ -18,6 +18,7 @@
 #include "config/option_parser.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/number_text.h"
 #include "core/nvidia.h"
 #include "core/processors.h"
@@ -59,7 +60,7 @@ std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
     if (count < 1 || count > most)
       throw Error(fmt::format("--ranks {} is not allowed", count), "command line",
                   fmt::format("it must be from 1 to {}", most));
-    if (std::find(out.begin(), out.end(), count) != out.end())
+    if (holds(out, count))
       throw Error(fmt::format("the value {} is there twice", count), "--ranks " + printable(text, 80),
                   kExample);
     out.push_back(count);
@@ -77,12 +78,12 @@ std::vector<ScalingLine> lines_of(const std::string& text) {
   for (const ScalingLine line : kScalingLines) names.emplace_back(line_name(line));
   std::vector<ScalingLine> out;
   for (const std::string& piece : pieces_of(text, "--lines", "lines: " + joined(names))) {
-    const auto found = std::find(names.begin(), names.end(), piece);
-    if (found == names.end()) {
+    const auto* const found =
+        find_where(kScalingLines, [&](ScalingLine line) { return line_name(line) == piece; });
+    if (found == nullptr)
       throw Error("there is no line \"" + printable(piece, 40) + "\"", "--lines " + printable(text, 80),
                   did_you_mean(piece, names, "lines: " + joined(names)));
-    }
-    out.push_back(kScalingLines[static_cast<std::size_t>(found - names.begin())]);
+    out.push_back(*found);
   }
   std::sort(out.begin(), out.end());
   return out;

@@ -1,14 +1,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "analyse/run_files.h"
 #include "cli/commands.h"
 #include "cli/scale_arguments.h"
 #include "cli/shared_options.h"
-#include "core/error.h"
-#include "core/text.h"
 #include "draw/scaling_picture.h"
 #include "record/run_folder.h"
 
@@ -37,10 +34,9 @@ void add_target(Row& out, const ToTarget& to, double loss) {
   out.cell("samples", known_text(Quantity::count, std::round(to.samples)));
   out.cell("rank-h", to.rank_hours < 0 ? "-" : fmt::format("{:.3g}", to.rank_hours));
   out.cell("reached by", fmt::format("{} of {}", to.reached, to.of));
-  const auto known = [](double value) { return value < 0 ? Json() : Json(value); };
-  out.json["to_target"] = {{"s", known(to.time_s)},
-                           {"samples", known(to.samples)},
-                           {"rank_hours", known(to.rank_hours)},
+  out.json["to_target"] = {{"s", known_json(to.time_s)},
+                           {"samples", known_json(to.samples)},
+                           {"rank_hours", known_json(to.rank_hours)},
                            {"reached", to.reached},
                            {"of", to.of}};
 }

@@ -6,12 +6,10 @@
 #include <cstdio>
 #include <iostream>
 
+#include "cli/commands.h"
 #include "config/command_line.h"
-#include "config/lesson.h"
-#include "core/error.h"
-#include "core/files.h"
+#include "core/find.h"
 #include "core/nvidia.h"
-#include "core/text.h"
 #include "jobs/job_settings.h"
 
 namespace isobar {
@@ -62,7 +60,7 @@ void JobOptions::add(OptionParser& app, const std::filesystem::path& home,
               ", or a file like submit/profiles/template.toml");
   options_ = {"--cluster", "--module", "--volume", "--env"};
   for (const JobField& field : job_fields()) {
-    if (std::find(leave_out.begin(), leave_out.end(), field.key) != leave_out.end()) continue;
+    if (holds(leave_out, field.key)) continue;
     app.add(field.option(), fields_[field.key], field.help);
     options_.push_back(field.option());
   }
@@ -90,8 +88,7 @@ JobSettings JobOptions::take(const OptionParser& app, const std::filesystem::pat
 }
 
 bool JobOptions::given(const OptionParser& app) const {
-  return std::any_of(options_.begin(), options_.end(),
-                     [&](const std::string& option) { return app.given(option); });
+  return std::ranges::any_of(options_, [&](const std::string& option) { return app.given(option); });
 }
 
 void check_job_device(const LessonInfo& lesson, const JobSettings& job) {
@@ -103,9 +100,7 @@ void check_job_device(const LessonInfo& lesson, const JobSettings& job) {
 void check_job_program(const LessonInfo& lesson, const JobSettings& job,
                        const std::filesystem::path& programs) {
   const std::filesystem::path program = programs / lesson.name;
-  if (job.has_container() || std::filesystem::exists(program)) return;
-  throw Error("the program of " + lesson.name + " is not built", program.string(), "./isobar setup",
-              Exit::failed);
+  if (!job.has_container() && !std::filesystem::exists(program)) throw not_built(lesson.name, program);
 }
 
 }  // namespace isobar

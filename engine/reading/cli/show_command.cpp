@@ -4,7 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 
 #include "analyse/chrome_trace.h"
 #include "analyse/event_files.h"
@@ -18,12 +17,7 @@
 #include "cli/commands.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
-#include "config/lesson.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/files.h"
 #include "core/named_file.h"
-#include "core/text.h"
 #include "draw/own_picture.h"
 #include "draw/scaling_picture.h"
 #include "draw/svg_canvas.h"

@@ -3,20 +3,13 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 
-#include "analyse/run_reader.h"
 #include "cli/commands.h"
 #include "cli/follow_job.h"
 #include "cli/shared_options.h"
 #include "config/command_line.h"
-#include "config/lesson.h"
-#include "config/option_parser.h"
 #include "config/resume.h"
 #include "core/clock.h"
-#include "core/error.h"
-#include "core/files.h"
-#include "core/text.h"
 #include "jobs/job_script.h"
 #include "jobs/slurm.h"
 #include "record/console.h"

@@ -7,9 +7,6 @@
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
-#include "config/option_parser.h"
-#include "core/error.h"
-#include "core/text.h"
 #include "course/tour.h"
 
 namespace isobar {

@@ -4,7 +4,6 @@
 // skeleton as it was given, so that a later edition can name what changed.
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
