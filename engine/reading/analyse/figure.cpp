@@ -108,41 +108,6 @@ constexpr Figure kFigures[] = {
 
 }  // namespace
 
-std::string value_text(Quantity quantity, double value) {
-  switch (quantity) {
-    case time:
-      return fmt::format("{:.{}f}", value * 1e-3, value >= 100 || value == 0 ? 2 : 4);
-    case bytes:
-      return human_bytes(static_cast<std::uint64_t>(value));
-    case byte_rate:
-      return human_bytes(static_cast<std::uint64_t>(value)) + "/s";
-    case rate:
-      return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : 1);
-    case share:
-      return fmt::format("{:.1f} %", 100 * value);
-    case ratio:
-      return fmt::format("{:.2f}", value);
-    case learning_rate:
-      return fmt::format("{:.3g}", value);
-    case score:
-      return fmt::format("{:.4f}", value);
-    case count:
-      break;
-  }
-  return value == std::round(value) ? human_count(std::llround(value)) : fmt::format("{:.6g}", value);
-}
-
-std::string known_text(Quantity quantity, double value) {
-  return value >= 0 ? value_text(quantity, value) : "-";
-}
-
-Json known_json(double value) { return value >= 0 ? Json(value) : Json(); }
-
-std::string range_text(Quantity quantity, double middle, double least, double most) {
-  return fmt::format("{} ({} to {})", value_text(quantity, middle), value_text(quantity, least),
-                     value_text(quantity, most));
-}
-
 std::string spread_text(Quantity quantity, const Spread& values) {
   if (values.values.size() > 1) return range_text(quantity, values.median(), values.least(), values.most());
   return values.empty() ? "-" : value_text(quantity, values.median());
@@ -200,6 +165,11 @@ Json figure_json(const Figure& figure, const Repeats& repeats) {
   if (values.empty()) return {};
   if (figure.quantity != Quantity::rate) return middle_of(figure, values);
   return {{"median", values.median()}, {"min", values.least()}, {"max", values.most()}};
+}
+
+void add_to(Row& row, const Figure& figure, const Repeats& repeats) {
+  row.add(figure.name, {figure.head, figure.worth}, figure_cell(figure, repeats),
+          figure_json(figure, repeats));
 }
 
 void add_figures(Json& out, FigureTable column, const Repeats& repeats) {

@@ -8,32 +8,11 @@
 #include <vector>
 
 #include "analyse/steady.h"
+#include "analyse/table.h"
 #include "core/json.h"
 
 namespace isobar {
 
-/// What a value is of, and the unit that it is kept in.
-enum class Quantity {
-  time,           ///< us
-  bytes,          ///< bytes
-  byte_rate,      ///< bytes/s
-  rate,           ///< samples/s
-  share,          ///< of 1
-  ratio,          ///< one value over another
-  learning_rate,  ///< as the optimiser takes it
-  score,          ///< a loss, or an error of normalised fields
-  count           ///< a number of things
-};
-
-/// In a cell of a table, whose head names the unit: "12.34" (ms) of a time, "242.6" of a rate, "39.8 %" of a
-/// share, "1.2 GB", "0.2481", "1,024".
-std::string value_text(Quantity quantity, double value);
-/// "-" of a value below zero, which is not known.
-std::string known_text(Quantity quantity, double value);
-/// Null of a value below zero.
-Json known_json(double value);
-/// "242.6 (237.1 to 245.0)".
-std::string range_text(Quantity quantity, double middle, double least, double most);
 /// The median of several values with the least and the most, of one the value; "-" of none.
 std::string spread_text(Quantity quantity, const Spread& values);
 
@@ -85,6 +64,8 @@ double middle_of(const Figure& figure, const Spread& values);
 std::string figure_cell(const Figure& figure, const Repeats& repeats);
 /// Its value, of a rate {"median", "min", "max"}; null where it is not known.
 Json figure_json(const Figure& figure, const Repeats& repeats);
+/// Both under its name and head.
+void add_to(Row& row, const Figure& figure, const Repeats& repeats);
 /// Each figure of a table, by its name.
 void add_figures(Json& out, FigureTable column, const Repeats& repeats);
 

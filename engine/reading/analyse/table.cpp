@@ -3,10 +3,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/find.h"
+#include "core/text.h"
 
 namespace isobar {
+
+std::string value_text(Quantity quantity, double value) {
+  using enum Quantity;
+  switch (quantity) {
+    case time:
+      return fmt::format("{:.{}f}", value * 1e-3, value >= 100 || value == 0 ? 2 : 4);
+    case bytes:
+      return human_bytes(static_cast<std::uint64_t>(value));
+    case byte_rate:
+      return human_bytes(static_cast<std::uint64_t>(value)) + "/s";
+    case rate:
+      return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : 1);
+    case share:
+      return fmt::format("{:.1f} %", 100 * value);
+    case ratio:
+      return fmt::format("{:.2f}", value);
+    case learning_rate:
+      return fmt::format("{:.3g}", value);
+    case score:
+      return fmt::format("{:.4f}", value);
+    case count:
+      break;
+  }
+  return value == std::round(value) ? human_count(std::llround(value)) : fmt::format("{:.6g}", value);
+}
+
+std::string known_text(Quantity quantity, double value) {
+  return value >= 0 ? value_text(quantity, value) : "-";
+}
+
+Json known_json(double value) { return value >= 0 ? Json(value) : Json(); }
+
+std::string range_text(Quantity quantity, double middle, double least, double most) {
+  return fmt::format("{} ({} to {})", value_text(quantity, middle), value_text(quantity, least),
+                     value_text(quantity, most));
+}
 
 std::vector<std::string> table_lines(const Table& table) {
   if (table.empty() && table.columns.empty()) return {};
@@ -44,11 +82,6 @@ Row& Row::add(const std::string& key, const TableColumn& column, const std::stri
 
 Row& Row::add(const std::string& key, const TableColumn& column, Quantity quantity, double value) {
   return add(key, column, known_text(quantity, value), known_json(value));
-}
-
-Row& Row::add(const Figure& figure, const Repeats& repeats) {
-  return add(figure.name, {figure.head, figure.worth}, figure_cell(figure, repeats),
-             figure_json(figure, repeats));
 }
 
 Row& Row::end(const std::string& why) {

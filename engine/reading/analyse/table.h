@@ -8,10 +8,32 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/figure.h"
 #include "core/json.h"
 
 namespace isobar {
+
+/// What a value is of, and the unit that it is kept in.
+enum class Quantity {
+  time,           ///< us
+  bytes,          ///< bytes
+  byte_rate,      ///< bytes/s
+  rate,           ///< samples/s
+  share,          ///< of 1
+  ratio,          ///< one value over another
+  learning_rate,  ///< as the optimiser takes it
+  score,          ///< a loss, or an error of normalised fields
+  count           ///< a number of things
+};
+
+/// In a cell of a table, whose head names the unit: "12.34" (ms) of a time, "242.6" of a rate, "39.8 %" of a
+/// share, "1.2 GB", "0.2481", "1,024".
+std::string value_text(Quantity quantity, double value);
+/// "-" of a value below zero, which is not known.
+std::string known_text(Quantity quantity, double value);
+/// Null of a value below zero.
+Json known_json(double value);
+/// "242.6 (237.1 to 245.0)".
+std::string range_text(Quantity quantity, double middle, double least, double most);
 
 using TableRow = std::vector<std::string>;
 
@@ -52,8 +74,6 @@ class Row {
   Row& add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value);
   /// A value below zero is not known: "-" and null.
   Row& add(const std::string& key, const TableColumn& column, Quantity quantity, double value);
-  /// Values of the repeats that report it.
-  Row& add(const Figure& figure, const Repeats& repeats);
   /// The row ends here with why there is no more of it.
   Row& end(const std::string& why);
 

@@ -9,9 +9,9 @@
 
 #include "analyse/run_case.h"
 #include "cli/case_text.h"
+#include "cli/course_text.h"
 #include "cli/measured_runs.h"
 #include "cli/predicted_run.h"
-#include "cli/question_text.h"
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"

@@ -1,10 +1,9 @@
-#include "cli/measure_arguments.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "cli/measured_runs.h"
 #include "cli/shared_options.h"
 #include "config/command_line.h"
 #include "config/keys.h"

@@ -106,7 +106,7 @@ Row grid_row(const MeasuredPoint& point, std::size_t i, const Results& results,
     out.json["same_as_best"] = results.rate_marks[i] == "*" || results.rate_marks[i] == "=";
   }
   for (const Figure* const figure : figures_in(FigureTable::runs)) {
-    if (figure != figures_in(FigureTable::runs).front()) out.add(*figure, point.repeats);
+    if (figure != figures_in(FigureTable::runs).front()) add_to(out, *figure, point.repeats);
   }
   out.add("load_us", "load ms", Quantity::time, point.field("load_us"));
   out.add("stall_share", "stall", Quantity::share, point.share("stall_us"));

@@ -5,7 +5,7 @@
 
 #include "cli/ask_question.h"
 #include "cli/commands.h"
-#include "cli/question_text.h"
+#include "cli/course_text.h"
 #include "cli/shared_options.h"
 #include "core/named_file.h"
 

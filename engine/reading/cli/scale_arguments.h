@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "analyse/scaling.h"
-#include "cli/measure_arguments.h"
 #include "cli/measured_runs.h"
 #include "core/named_file.h"
 #include "draw/svg_canvas.h"

@@ -1,5 +1,3 @@
-#include "jobs/job_values.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,8 +12,10 @@
 #include "core/number_text.h"
 #include "core/text.h"
 #include "core/utf8.h"
+#include "jobs/job_settings.h"
 
 namespace isobar {
+
 namespace {
 
 constexpr std::size_t kMostName = 64;

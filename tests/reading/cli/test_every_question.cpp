@@ -2,7 +2,7 @@
 #include <set>
 #include <string>
 
-#include "cli/question_text.h"
+#include "cli/course_text.h"
 #include "core/files.h"
 #include "course/rules.h"
 #include "support/catch.h"

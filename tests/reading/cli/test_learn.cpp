@@ -1,8 +1,8 @@
 // A lesson beat by beat at a terminal, left and taken up.
 #include <fstream>
 
+#include "cli/course_text.h"
 #include "cli/made_course.h"
-#include "cli/plain_page.h"
 #include "cli/terminal.h"
 #include "core/json.h"
 #include "course/page_section.h"

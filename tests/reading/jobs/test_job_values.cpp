@@ -2,7 +2,6 @@
 #include <filesystem>
 
 #include "jobs/job_settings.h"
-#include "jobs/job_values.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/hostile_text.h"

@@ -1,8 +1,11 @@
 #pragma once
-// A question and its reveal for a person and for a program.
+// The course on a terminal: pages of the lessons, which are Markdown; and a question and its reveal, for a
+// program too.
 #include <cstddef>
 #include <map>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "cli/report.h"
 #include "core/error.h"
@@ -13,6 +16,13 @@
 #include "course/question.h"
 
 namespace isobar {
+
+/// As lines of `columns`: paragraphs, lists, tables and code; of links and pictures the words. What is folded
+/// away in the page (<details>) is left out.
+std::vector<std::string> plain_lines(std::string_view markdown, std::size_t columns);
+
+/// One line without its marks: `code`, **bold**, *italic*, [link](target).
+std::string without_marks(std::string_view markdown);
 
 /// What is asked, with the choices, or with the shapes that a curve may have.
 Report question_report(const Question& question, std::size_t columns);
@@ -34,6 +44,9 @@ std::string calibration_sentence(const Calibration& calibration);
 
 /// "3 of 4 first answers were right"; "" before the first one.
 std::string score_sentence(const Calibration& calibration);
+
+/// "2 of 3 guesses here were right", how many are not revealed yet, and how far numbers were off.
+std::string guesses_text(const std::vector<Question>& questions, const CourseProgress& progress);
 
 /// What cannot be read of a progress file, and of the questions of some lessons.
 void add_problems(Report& out, const CourseProgress& progress,
