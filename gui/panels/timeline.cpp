@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "analyse/comm_times.h"
-#include "analyse/timeline_text.h"
+#include "analyse/timeline.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/bars.h"

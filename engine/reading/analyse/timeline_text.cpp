@@ -1,5 +1,3 @@
-#include "analyse/timeline_text.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 
 #include "analyse/nice_step.h"
 #include "analyse/table.h"
+#include "analyse/timeline.h"
 #include "core/find.h"
 #include "core/text.h"
 

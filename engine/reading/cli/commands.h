@@ -19,9 +19,11 @@ namespace isobar {
 
 using Words = std::vector<std::string>;
 
+using CommandFunction = int(const Words& words);
+
 struct Command {
   const char* name;
-  int (*run)(const Words& words);
+  CommandFunction* run;
 };
 
 /// `main` of a program of these commands: the first word names one.
@@ -40,29 +42,12 @@ int show_instead_of_running(const LessonInfo& lesson);
 int run_command(const Words& words, ShowInstead show_instead, const std::string& program_prefix = "");
 
 // The others print on their --help page what they do.
-
-int check_exercise_command(const Words& words);
-int compare_command(const Words& words);
-int data_command(const Words& words);
-int demo_command(const Words& words);
-int exercise_command(const Words& words);
-int explain_command(const Words& words);
-int import_command(const Words& words);
-int ladder_command(const Words& words);
-int learn_command(const Words& words);
-int predict_command(const Words& words);
-int quartet_command(const Words& words);
-int quiz_command(const Words& words);
-int record_command(const Words& words);
-int report_command(const Words& words);
-int run_any_command(const Words& words);  ///< `run`, with --mine the learner's part of the lesson too
-int runs_command(const Words& words);
-int scale_command(const Words& words);
-int show_command(const Words& words);
-int submit_command(const Words& words);
-int sweep_command(const Words& words);
-int tour_command(const Words& words);
-int verdict_command(const Words& words);
+CommandFunction check_exercise_command, compare_command, data_command, demo_command, exercise_command,
+    explain_command, import_command, ladder_command, learn_command, predict_command, quartet_command,
+    quiz_command, record_command, report_command, runs_command, scale_command, show_command, submit_command,
+    sweep_command, tour_command, verdict_command;
+/// `run`, with --mine the learner's part of the lesson too.
+CommandFunction run_any_command;
 /// `data check FOLDER`: any data set in the tutorial's layout: files that open, shapes that agree, values
 /// that are finite, statistics that fit; each finding is a line, and 2 when something is wrong.
 int check_data(const Words& words);

@@ -161,36 +161,25 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
   const bool stopped =
       ended.asked != 0 && (ended.code == 0 || ended.code == 75 || ended.code == 128 + ended.asked);
   if (stopped) return take_failure(point, folder, 128 + ended.asked, "");
-  if (point.fails) {
-    if (const int code = run_to_failure(point, folder, ended); code != 0) return code;
-    point.wall_s.push_back(seconds_since(begin_us));
-    return 0;
-  }
-  if (ended.code != 0)
+  const auto wrong = [&](const std::string& what, const std::string& said = "") {
+    const Error error(what, folder.string(), "", Exit::failed);
+    return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n" + said);
+  };
+  if (point.fails && ended.code != *point.fails)
+    return wrong(
+        fmt::format("the run was to end with exit code {}, and ended with {}", *point.fails, ended.code),
+        ended.errors);
+  if (!point.fails && ended.code != 0)
     return take_failure(point, folder, ended.code,
                         killed && config.run.ranks <= 1 ? killed->text() + "\n" : ended.errors);
   SteadyFigures figures = is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{};
   const bool is_scored = is_whole(point) && figures.view.summary.has_scores;  // a short one has no rate
   const bool has_rate = figures.samples_per_s > 0 || figures.view.summary.samples == 0;  // lesson 09 has none
-  if (!is_scored && (figures.steps == 0 || !has_rate)) {
-    const Error error("the run left no step after its warm-up", folder.string(), "", Exit::failed);
-    return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n");
-  }
+  if (!point.fails && !is_scored && (figures.steps == 0 || !has_rate))
+    return wrong("the run left no step after its warm-up");
   point.runs.push_back(folder);
   point.repeats.push_back(std::move(figures));
   point.wall_s.push_back(seconds_since(begin_us));
-  return 0;
-}
-
-int MeasuredRuns::run_to_failure(MeasuredPoint& point, const fs::path& folder, const Ended& ended) {
-  if (ended.code != *point.fails) {
-    const Error error(
-        fmt::format("the run was to end with exit code {}, and ended with {}", *point.fails, ended.code),
-        folder.string(), "", Exit::failed);
-    return take_failure(point, folder, static_cast<int>(error.code()), error.text() + "\n" + ended.errors);
-  }
-  point.runs.push_back(folder);
-  point.repeats.push_back(is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{});
   return 0;
 }
 

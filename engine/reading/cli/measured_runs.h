@@ -148,7 +148,6 @@ class MeasuredRuns {
   std::int64_t times_of(const MeasuredPoint& point) const {
     return point.times > 0 ? point.times : plan_.arguments.repeats;
   }
-  int run_to_failure(MeasuredPoint& point, const std::filesystem::path& folder, const Ended& ended);
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
                    const std::string& said);
   void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);

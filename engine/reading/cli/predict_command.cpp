@@ -51,11 +51,9 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
 
 /// The command that makes it again; where it went is seen from where it lies.
 std::string command_text(const PredictArguments& arguments, const std::string& lesson) {
-  Words words = {lesson};
-  if (!arguments.device.empty()) words.insert(words.end(), {"--device", arguments.device});
-  for (const std::string& word : words_of(arguments.settings)) words.push_back(word);
-  std::string out = kPredict;
-  for (const std::string& word : words) out += " " + shell_quoted(word);
+  std::string out = std::string(kPredict) + " " + shell_quoted(lesson);
+  if (!arguments.device.empty()) out += " --device " + shell_quoted(arguments.device);
+  for (const std::string& word : words_of(arguments.settings)) out += " " + shell_quoted(word);
   return printable(out, 1000);
 }
 
@@ -89,8 +87,7 @@ Prediction predict_here(const LessonInfo& lesson, const PredictArguments& argume
   return out;
 }
 
-/// What the predictions were worth where they could be checked.
-/// Errors of the formulas with the rates of that device.
+/// How far the formulas were off where they could be checked, with the rates of that device.
 const char* known_error(const std::string& device) {
   if (device != "A100-40GB")
     return "rates are those of steps of 16 samples recorded on an H200; with 1 to 4 samples a step the "
@@ -105,15 +102,14 @@ constexpr const char* kKnownErrorHere =
 
 std::string pieces_text(const StepForm& form) {
   std::vector<std::string> names;
-  const auto add = [&](bool is_fused, const char* name) {
+  for (const auto& [is_fused, name] : {std::pair{form.fused_adam, "adam"},
+                                       {form.fused_bias_gelu, "bias_gelu"},
+                                       {form.fused_residual_norm, "residual_norm"},
+                                       {form.fused_qkv, "qkv"},
+                                       {form.fused_head_loss, "head_loss"},
+                                       {form.fused_grad_norm, "grad_norm"}}) {
     if (is_fused) names.emplace_back(name);
-  };
-  add(form.fused_adam, "adam");
-  add(form.fused_bias_gelu, "bias_gelu");
-  add(form.fused_residual_norm, "residual_norm");
-  add(form.fused_qkv, "qkv");
-  add(form.fused_head_loss, "head_loss");
-  add(form.fused_grad_norm, "grad_norm");
+  }
   return names.empty() ? "nothing fused" : "fused " + joined(names);
 }
 

@@ -50,24 +50,20 @@ std::vector<std::string> pieces_of(const std::string& text, const std::string& o
 
 std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
   if (text.empty()) throw Error("how many ranks?", "./isobar scale LESSON --ranks 1,2,4", kExample);
+  const auto refuse = [&](const std::string& what) {
+    throw Error(what, "--ranks " + printable(text, 80), kExample);
+  };
   std::vector<std::int64_t> out;
   for (const std::string& piece : pieces_of(text, "--ranks", kExample)) {
-    const auto typed = number_of<std::int64_t>(piece);
-    if (!typed)
-      throw Error("\"" + printable(piece, 40) + "\" is no number of ranks", "--ranks " + printable(text, 80),
-                  kExample);
-    const std::int64_t count = *typed;
-    if (count < 1 || count > most)
-      throw Error(fmt::format("--ranks {} is not allowed", count), "command line",
+    const auto count = number_of<std::int64_t>(piece);
+    if (!count) refuse("\"" + printable(piece, 40) + "\" is no number of ranks");
+    if (*count < 1 || *count > most)
+      throw Error(fmt::format("--ranks {} is not allowed", *count), "command line",
                   fmt::format("it must be from 1 to {}", most));
-    if (holds(out, count))
-      throw Error(fmt::format("the value {} is there twice", count), "--ranks " + printable(text, 80),
-                  kExample);
-    out.push_back(count);
+    if (holds(out, *count)) refuse(fmt::format("the value {} is there twice", *count));
+    out.push_back(*count);
   }
-  if (out.size() == 1)
-    throw Error("one number of ranks has nothing to be compared with", "--ranks " + printable(text, 80),
-                kExample);
+  if (out.size() == 1) refuse("one number of ranks has nothing to be compared with");
   std::sort(out.begin(), out.end());
   return out;
 }

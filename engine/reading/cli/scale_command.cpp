@@ -268,13 +268,6 @@ Scaling judge(const ScaleArguments& arguments, const ScalePlan& plan, const Meas
   return judge_scaling(arguments.law, points, arguments.target_loss);
 }
 
-bool has_rate(const Scaling& scaling) {
-  for (const ScalingFigures& point : scaling.points) {
-    if (!point.is_gap()) return true;
-  }
-  return false;
-}
-
 /// Where the picture lies.
 fs::path write_picture(const ScaleResult& result) {
   const std::string text = draw_scaling(result.scaling, result.caption);
@@ -310,7 +303,8 @@ int scale_command(const Words& words) {
   result.caption = caption_of(result);
   std::optional<Error> unwritten;  // the table is worth more than the picture
   try {
-    if (has_rate(result.scaling)) result.svg = write_picture(result);
+    if (!std::ranges::all_of(result.scaling.points, &ScalingFigures::is_gap))
+      result.svg = write_picture(result);
   } catch (const Error& error) {
     unwritten = error;
   }

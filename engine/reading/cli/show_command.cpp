@@ -13,7 +13,7 @@
 #include "analyse/recorded_runs.h"
 #include "analyse/replay.h"
 #include "analyse/run_files.h"
-#include "analyse/timeline_text.h"
+#include "analyse/timeline.h"
 #include "cli/commands.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"

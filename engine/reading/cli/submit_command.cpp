@@ -28,8 +28,8 @@ struct SubmitArguments {
   std::string what;   ///< a lesson; or, for `status`, `cancel` and `follow`, the number of a job or a run
   Settings settings;  ///< of the lesson's configuration
   JobSettings job;    ///< the profile under what the command line says; not completed
-  std::filesystem::path run_dir;  ///< "" = a new folder below runs/
-  std::string command;            ///< as typed
+  std::filesystem::path run_dir;            ///< "" = a new folder below runs/
+  std::string command = "./isobar submit";  ///< as typed
   bool dry_run = false;
   bool yes = false;  ///< whatever it costs
   bool interactive = false;
@@ -90,12 +90,10 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
   checked_text(out.run_dir.string(), {"--run-dir", kCommandLine});
   for (const std::string& set : out.settings.sets) checked_text(set, {"--set", kCommandLine});
   for (const auto& file : out.settings.config_files) checked_text(file.string(), {"--config", kCommandLine});
-  std::string command = "./isobar submit";
   for (const std::string& word : words) {
-    if (word != "--dry-run" && word != "--follow" && word != "--watch" && word != "--yes")
-      command += " " + shell_quoted(word);
+    if (!is_one_of(word, {"--dry-run", "--follow", "--watch", "--yes"}))
+      out.command += " " + shell_quoted(word);
   }
-  out.command = command;
   return out;
 }
 
@@ -187,7 +185,7 @@ int show_script(const SubmitArguments& arguments, Prepared prepared) {
 void tell_overrides(Console& console) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
-    if (text.rfind("SBATCH_", 0) == 0)
+    if (text.starts_with("SBATCH_"))
       console.line("  note     " + printable(text.substr(0, text.find('=')), 60) +
                    " is set in this shell, and Slurm puts it before the script");
   }
@@ -269,7 +267,7 @@ int submit(const SubmitArguments& arguments) {
 /// "1234"; "06" is a lesson.
 bool is_job_number(const std::string& what) {
   return !what.empty() && what.size() <= 10 && what.front() != '0' &&
-         std::all_of(what.begin(), what.end(), [](char c) { return c >= '0' && c <= '9'; });
+         what.find_first_not_of("0123456789") == std::string::npos;
 }
 
 /// A lesson and no job: one of its name, or a part of that which names no job.

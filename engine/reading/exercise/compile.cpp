@@ -25,7 +25,7 @@ constexpr std::uint64_t kMostCommands_bytes = 64 << 20;
 constexpr std::int64_t kMostSaid_bytes = 1 << 20;
 constexpr std::int64_t kLongestCompile_us = 300'000'000;
 
-/// A command of compile_commands.json, which quotes as a shell does.
+/// A command of compile_commands.json, which quotes as a shell does, or a rule of make.
 std::vector<std::string> shell_words(const std::string& command) {
   std::vector<std::string> out;
   std::string word;
@@ -34,12 +34,13 @@ std::vector<std::string> shell_words(const std::string& command) {
   for (std::size_t i = 0; i < command.size(); ++i) {
     const char c = command[i];
     if (c == '\\' && quote != '\'' && i + 1 < command.size()) {
-      word += command[++i];
+      if (command[++i] == '\n') continue;
+      word += command[i];
       begun = true;
     } else if (quote != 0 ? c == quote : c == '"' || c == '\'') {
       quote = quote != 0 ? 0 : c;
       begun = true;
-    } else if (c == ' ' && quote == 0) {
+    } else if ((c == ' ' || c == '\n') && quote == 0) {
       if (begun) out.push_back(std::move(word));
       word.clear();
       begun = false;
@@ -145,20 +146,9 @@ std::string place_in(const std::string& line, const std::string& name) {
 
 /// Whether a rule of make, as a compiler writes it, names the file.
 bool depends_on(const std::string& rule, const fs::path& file) {
-  std::string name;
-  for (std::size_t i = 0; i <= rule.size(); ++i) {
-    const char c = i < rule.size() ? rule[i] : '\n';
-    if (c == '\\' && i + 1 < rule.size() && rule[i + 1] != '\n') {
-      name += rule[++i];
-    } else if (c != ' ' && c != '\n' && c != '\\') {
-      name += c;
-    } else {
-      std::error_code code;
-      if (!name.empty() && fs::equivalent(name, file, code)) return true;
-      name.clear();
-    }
-  }
-  return false;
+  std::error_code code;
+  return std::ranges::any_of(shell_words(rule),
+                             [&](const std::string& name) { return fs::equivalent(name, file, code); });
 }
 
 /// Takes out of a folder what is made there: parts, and working folders with whatever a part put into them.

@@ -1,7 +1,7 @@
 // Timelines drawn from made-up spans: exact pictures, figures that can be worked out by hand.
 #include <algorithm>
 
-#include "analyse/timeline_text.h"
+#include "analyse/timeline.h"
 #include "core/json.h"
 #include "support/catch.h"
 #include "support/errors.h"
