@@ -115,10 +115,4 @@ Table table_of(const std::vector<Row>& rows, std::size_t left) {
   return out;
 }
 
-Json json_of(const std::vector<Row>& rows) {
-  Json out = Json::array();
-  for (const Row& row : rows) out.push_back(row.json);
-  return out;
-}
-
 }  // namespace isobar

@@ -2,6 +2,7 @@
 // A table for a person, which terminal, page and window lay out; and rows of values, which a program reads
 // too.
 #include <cstddef>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <string>
@@ -87,7 +88,14 @@ class Row {
 /// left out.
 Table table_of(const std::vector<Row>& rows, std::size_t left = 1);
 
-/// The objects of the rows.
-Json json_of(const std::vector<Row>& rows);
+/// An array of what `make` makes of each.
+template <class Range, class Make>
+Json json_list(const Range& range, Make make) {
+  Json out = Json::array();
+  for (const auto& one : range) out.push_back(std::invoke(make, one));
+  return out;
+}
+
+inline Json json_of(const std::vector<Row>& rows) { return json_list(rows, &Row::json); }
 
 }  // namespace isobar

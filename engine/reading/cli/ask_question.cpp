@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 void say(const std::string& text) {
   Report out;
-  out.wrapped("", text, text_columns());
+  out.wrapped("", text);
   out.print(/*as_json=*/false);
 }
 

@@ -75,15 +75,13 @@ Json comparison_json(const RunComparison& found, const RunCase& base, const RunC
   }
   out["speed"] = found.speed ? speed : Json();
   if (!found.no_ratio.empty()) out["no_ratio"] = found.no_ratio;
-  Json stages = Json::array();
   const auto times = [](const StageDifference& part) {
     return Json{{"stage", part.stage},
                 {"base_us", part.base_us},
                 {"other_us", part.other_us},
                 {"difference_us", part.more_us()}};
   };
-  for (const StageDifference& part : found.stages) stages.push_back(times(part));
-  out["stages"] = stages;
+  out["stages"] = json_list(found.stages, times);
   out["time"] = times(found.step);
   const Cause& cause = found.cause;
   out["cause"] = {{"kind", kKinds[static_cast<std::size_t>(cause.kind)]},
@@ -98,9 +96,7 @@ Json comparison_json(const RunComparison& found, const RunCase& base, const RunC
 
 Json case_json(const RunCase& one, const std::string& label) {
   Json out = {{"label", label}, {"run", one.folder.string()}, {"state", state_name(one.view().state)}};
-  Json folders = Json::array();
-  for (const auto& folder : one.folders) folders.push_back(folder.string());
-  out["repeats"] = folders;
+  out["repeats"] = json_list(one.folders, [](const auto& folder) { return folder.string(); });
   out["lesson"] = one.view().lesson;
   out["provenance"] = one.view().provenance.empty() ? "measured here" : one.view().provenance;
   add_figures(out, FigureTable::runs, one.repeats);
@@ -108,14 +104,10 @@ Json case_json(const RunCase& one, const std::string& label) {
   return out;
 }
 
-/// What communication costs each case, null where its ranks do not talk.
-Json comm_json(const Cases& cases) {
-  Json out = Json::array();
-  for (const RunCase& one : cases) {
-    Json figures;
-    if (has_comm(one.repeats)) add_figures(figures, FigureTable::comm, one.repeats);
-    out.push_back(figures);
-  }
+/// What communication costs a case, null where its ranks do not talk.
+Json comm_json(const RunCase& one) {
+  Json out;
+  if (has_comm(one.repeats)) add_figures(out, FigureTable::comm, one.repeats);
   return out;
 }
 
@@ -162,7 +154,7 @@ Report compare_report(const Cases& cases, std::size_t columns, std::size_t table
   out.table(cases_table(cases, found), table);
   if (const Table comm = comm_table(cases); !comm.empty()) {
     out.table(comm, table);
-    out.json["comm"] = comm_json(cases);
+    out.json["comm"] = json_list(cases, comm_json);
   }
   for (const std::string& warning : case_warnings(cases)) out.wrapped("! " + warning, columns);
   for (std::size_t i = 0; i < found.size(); ++i) {

@@ -209,10 +209,9 @@ void add_shapes(Report& out, const Question& question, std::size_t columns) {
 }
 
 Json choices_json(const Question& question) {
-  Json out = Json::array();
-  for (const QuestionChoice& choice : question.choices)
-    out.push_back(Json{{"key", choice.key}, {"text", choice.text}});
-  return out;
+  return json_list(question.choices, [](const QuestionChoice& choice) {
+    return Json{{"key", choice.key}, {"text", choice.text}};
+  });
 }
 
 Json head_json(const Question& question) {

@@ -134,7 +134,7 @@ Report seen_text(const std::vector<RunCase>& cases, const MeasuredRuns& runs, co
   const RunComparison slow = compare_runs(cases[slow_baseline], cases[slow_workers]);
   const auto say = [&](const std::string& where, const RunComparison& found, const std::string& base,
                        const std::string& other) {
-    out.wrapped(where + comparison_sentence(found, base, other), text_columns());
+    out.wrapped(where + comparison_sentence(found, base, other));
   };
   say("On this disk: ", compare_runs(cases[baseline], cases[workers]), kLessons[0], kLessons[1]);
   say("At 40 MB/s: ", slow, kLessons[0], kLessons[1]);

@@ -25,10 +25,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-void add_wrapped(Report& out, const std::string& head, const std::string& text) {
-  out.wrapped(head, text, text_columns());
-}
-
 /// Lines that differ, each with what it is next to, as `diff` shows them.
 void add_difference(Report& out, const std::string& old_text, const std::string& new_text) {
   for (const DiffLine& line : diff_lines(old_text, new_text)) {
@@ -58,23 +54,22 @@ Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
 }
 
 void add_problem(Report& out, const CompileProblem& problem) {
-  add_wrapped(out, "  ", problem.what);
+  out.wrapped("  ", problem.what);
   if (!problem.where.empty()) out.line("  " + problem.where);
   for (const std::string& line : problem.lines) out.line("  " + line);
 }
 
 void add_finding(Report& out, const ExerciseVerdict& verdict) {
   const CheckFinding& finding = verdict.finding;
-  add_wrapped(out, "        expected  ", printable(finding.expected, 600));
-  add_wrapped(out, "        came      ", printable(finding.came, 1200));
-  add_wrapped(out, "        look at   ", printable(finding.look, 600));
+  out.wrapped("        expected  ", printable(finding.expected, 600));
+  out.wrapped("        came      ", printable(finding.came, 1200));
+  out.wrapped("        look at   ", printable(finding.look, 600));
 }
 
 void add_hints(Report& out, const Exercise& exercise, const ExerciseCheck& check, int shown) {
   const std::vector<std::string> hints = hints_of(exercise, check);
   for (int i = 0; i < shown; ++i)
-    add_wrapped(out, fmt::format("        hint {}/{}  ", i + 1, hints.size()),
-                hints[static_cast<std::size_t>(i)]);
+    out.wrapped(fmt::format("        hint {}/{}  ", i + 1, hints.size()), hints[static_cast<std::size_t>(i)]);
 }
 
 std::string path_words(const MyFile& mine) { return as_typed(mine.path).string(); }
@@ -110,7 +105,7 @@ Report exercise_report(const Exercise& exercise, const MyFile& mine, bool is_new
   out.line(exercise.lesson + "  " + exercise.title);
   out.line(fmt::format("  {}  {}:{}", is_new ? "skeleton put into" : "yours, as it was:", path_words(mine),
                        first_gap(mine.text)));
-  add_wrapped(out, "  ", exercise.text);
+  out.wrapped("  ", exercise.text);
   out.line(fmt::format("  given and promised: {}; about {} minutes if you have read the page",
                        as_typed(exercise.folder / "exercise.h").string(), exercise.minutes));
   for (const ExerciseCheck& check : exercise.checks) out.line("  [ ] " + check.says);
@@ -167,7 +162,7 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
   out.line(fmt::format("compiled in {:.1f} s, checked in {:.1f} s", verdict.compile_s, verdict.check_s));
   if (verdict.passed()) {
     out.line("All of it holds.");
-    add_wrapped(out, "  ", exercise.after);
+    out.wrapped("  ", exercise.after);
     out.line(fmt::format("next: {} trains with your part; ./isobar check {} --solution shows ours",
                          exercise.run_command(), exercise.lesson));
   } else {

@@ -89,7 +89,7 @@ void end_beat(const Walk& walk, const Remark& remark) {
   Report out;
   out.line("");
   add_remark(out, remark.notice, remark.next, text_columns());
-  out.headed("guesses", guesses_text(walk.questions, walk.progress()), text_columns());
+  out.headed("guesses", guesses_text(walk.questions, walk.progress()));
   out.print(/*as_json=*/false);
 }
 
@@ -222,7 +222,7 @@ bool build(Walk& walk) {
   heading("Build: write a part of this lesson yourself");
   Report out;
   out.line(exercise.title + fmt::format(", about {} minutes", exercise.minutes));
-  out.wrapped("  ", exercise.text, text_columns());
+  out.wrapped("  ", exercise.text);
   out.line(fmt::format("  ./isobar exercise {}   puts the skeleton into my/, never over a file of yours",
                        walk.lesson.name));
   out.line(fmt::format(
@@ -352,7 +352,7 @@ Report lesson_report(const LessonInfo& lesson, const Learner& learner) {
   out.line("  " + beats_text(stands));
   for (std::size_t i = 0; i < lesson.goals.size(); ++i) {
     const bool done = i < stands.goals.size() && stands.goals[i];
-    out.wrapped(done ? "[x] " : "[ ] ", lesson.goals[i], text_columns());
+    out.wrapped(done ? "[x] " : "[ ] ", lesson.goals[i]);
   }
   out.json = lesson_json(lesson, stands, takes_s);
   return out;

@@ -38,9 +38,7 @@ std::int64_t whole_rounds(std::int64_t steps, const Config& config) {
 }  // namespace
 
 Json MeasuredPoint::folders_json() const {
-  Json out = Json::array();
-  for (const fs::path& folder : runs) out.push_back(folder.string());
-  return out;
+  return json_list(runs, [](const fs::path& folder) { return folder.string(); });
 }
 
 void MeasuredPoint::add_to(Row& row, const std::string& mark) const {

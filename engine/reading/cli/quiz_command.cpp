@@ -283,7 +283,7 @@ int tell_hints(const Question& question, bool json) {
   Report out;
   out.json = {{"id", question.id}, {"hints", question.hints}};
   if (question.hints.empty()) out.line("there is no hint for " + question.id);
-  for (const std::string& hint : question.hints) out.wrapped("- ", hint, text_columns());
+  for (const std::string& hint : question.hints) out.wrapped("- ", hint);
   out.print(json);
   return 0;
 }

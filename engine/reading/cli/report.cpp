@@ -127,10 +127,9 @@ void Report::print(bool as_json) const {
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 Json left_out_json(const LeftOut& left_out) {
-  Json out = Json::array();
-  for (const LeftOut::Entry& one : left_out.entries())
-    out.push_back({{"count", one.count}, {"what", one.what}, {"why", one.why}});
-  return out;
+  return json_list(left_out.entries(), [](const LeftOut::Entry& one) {
+    return Json{{"count", one.count}, {"what", one.what}, {"why", one.why}};
+  });
 }
 
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most) {

@@ -38,9 +38,9 @@ class Report {
   /// A sentence over lines of so many columns; those behind the first are indented.
   void wrapped(const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
-  void wrapped(const std::string& head, const std::string& sentence, std::size_t columns);
+  void wrapped(const std::string& head, const std::string& sentence, std::size_t columns = text_columns());
   /// The same behind a word of a column of heads, "verdict    "; nothing where there is no sentence.
-  void headed(std::string_view head, const std::string& sentence, std::size_t columns);
+  void headed(std::string_view head, const std::string& sentence, std::size_t columns = text_columns());
 
   /// A line of a summary, "  throughput   150.0 samples/s ...": on a terminal that is too narrow over
   /// several, which are indented as far as what it says; elsewhere one line, to be searched.

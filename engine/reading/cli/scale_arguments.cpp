@@ -283,8 +283,6 @@ JobPlan plan_for(const WantedRun& run, const JobSettings& settings) {
   plan.settings = settings;
   plan.lesson = run.program.filename().string();
   plan.programs = run.program.parent_path();
-  plan.folder = fs::current_path();
-  plan.cache_prefix = fs::absolute(cache_prefix());
   plan.command = "./isobar scale " + plan.lesson;
   plan.run = fs::absolute(run.folder).lexically_normal();
   plan.words = words_of(run.settings);

@@ -1,28 +1,112 @@
+// A lesson as a job of Slurm: submitted, watched as a person watches it (why it waits, what it trains, how it
+// ended), cancelled.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
 
+#include "analyse/run_files.h"
 #include "cli/commands.h"
-#include "cli/follow_job.h"
+#include "cli/run_lines.h"
 #include "cli/shared_options.h"
 #include "config/command_line.h"
 #include "config/resume.h"
 #include "core/clock.h"
 #include "jobs/job_script.h"
 #include "jobs/slurm.h"
+#include "launch/spawn.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
-
-extern char** environ;
 
 namespace isobar {
 
 namespace fs = std::filesystem;
 
 namespace {
+
+constexpr std::int64_t kAsk_us = 5'000'000;    // between two questions to Slurm, which serves many
+constexpr std::int64_t kFirst_us = 1'000'000;  // the same while a job may start at once
+constexpr int kFirstTimes = 10;
+
+/// Slurm's word for why a job waits, and what it means.
+std::string reason_text(const std::string& reason) {
+  static const std::map<std::string, std::string> kWords = {
+      {"Resources", "for free nodes"},
+      {"Priority", "others come first"},
+      {"BeginTime", "a moment, before it may start again"},
+      {"Dependency", "for another job"},
+      {"JobHeldUser", "somebody holds it: scontrol release lets it go"},
+      {"JobHeldAdmin", "an administrator holds it"},
+      {"PartitionTimeLimit", "for ever: its --time is longer than the partition allows"},
+      {"PartitionNodeLimit", "for ever: the partition has not so many nodes for one job"},
+      {"ReqNodeNotAvail", "nodes that it needs are down or set aside"}};
+  const std::string word = reason.substr(0, reason.find(','));
+  return kWords.contains(word) ? kWords.at(word) + " (" + word + ")" : printable(reason, 80);
+}
+
+std::string state_text(const JobState& state) {
+  if (state.waits()) {
+    const std::string start =
+        state.start.empty() ? "" : "; expected to start at " + printable(state.start, 40);
+    return "waits" + (state.reason.empty() ? "" : ": " + reason_text(state.reason)) + start;
+  }
+  if (state.state == "RUNNING") return "runs on " + printable(state.nodes, 80);
+  if (state.state == "COMPLETING") return "is being cleared away";
+  return state.is_over() ? fate_text(state) : "is " + printable(state.state, 40);
+}
+
+/// The run of a job, and its log where it went wrong.
+void print_end(const SubmittedJob& job, bool good, Console& console) {
+  try {
+    const std::vector<std::string> log = good ? std::vector<std::string>() : job.end_of_log();
+    if (!log.empty()) console.line("  the end of " + job.log().string() + ":");
+    for (const std::string& line : log) console.line("    " + line);
+    if (is_run_folder(job.run)) run_report(job.run).print(console);
+  } catch (const Error& error) {
+    console.line("  " + printable(error.what(), 200));
+  }
+}
+
+/// Watches until the job is over, then shows its run. Ctrl-C stops watching, not the job (exit code 130). 0
+/// when the job finished, else 1.
+int follow_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
+  const HeldSignals signals;
+  int times = 0;
+  std::string told;
+  std::optional<RunReader> reader;  // of the run, once it has begun
+  std::optional<RunTeller> teller;
+  const auto look = [&] {
+    if (!reader && fs::exists(job.run / "rank-0000.jsonl"))
+      teller.emplace(reader.emplace(job.run), console, console.is_terminal() ? 100'000 : 10'000'000, "  ");
+    if (teller) teller->look();
+  };
+  const auto seen = [&](const JobState& state, const std::string& trouble) {
+    const std::string text = trouble.empty() ? state_text(state) : "cannot be asked for: " + trouble;
+    if (text != told) console.line(fmt::format("job {} {}", job.number, text));
+    told = text;
+    return ++times <= kFirstTimes ? kFirst_us : kAsk_us;
+  };
+  const auto [last, asked] = wait_for_end(slurm, job.number, signals, {.seen = seen, .tick = look});
+  if (asked != 0) {
+    console.line(fmt::format("job {} goes on without being watched; ./isobar submit --cancel {} ends it",
+                             job.number, job.number));
+    return 128 + asked;
+  }
+  const bool good = last.state == "COMPLETED";
+  print_end(job, good, console);
+  return good ? 0 : 1;
+}
+
+/// How the job stands now, and its run.
+int show_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
+  const JobState state = slurm.state(job.number);
+  console.line(fmt::format("job {} {}", job.number, state_text(state)));
+  print_end(job, !state.is_over() || state.state == "COMPLETED", console);
+  return 0;
+}
 
 struct SubmitArguments {
   std::string what;   ///< a lesson; or, for `status`, `cancel` and `follow`, the number of a job or a run
@@ -145,8 +229,6 @@ Prepared prepare(const SubmitArguments& arguments) {
   plan.words = program_words(arguments.settings, out.resumes ? "" : out.loaded.preset);
   if (out.resumes) plan.resume_words = plan.words;
   plan.programs = program_folder();
-  plan.folder = fs::current_path();
-  plan.cache_prefix = fs::absolute(cache_prefix());
   plan.inputs = inputs_of(out.loaded.config, settings);
   if (out.loaded.config.run.measure == MeasureKind::none) return out;
   plan.settings.values["restarts"] = "0";
@@ -297,22 +379,21 @@ SubmittedJob find_job(const Slurm& slurm, const std::string& what) {
 }  // namespace
 
 int submit_command(const Words& words) {
-  const std::optional<SubmitArguments> typed = parse_submit(words, project_home());
-  if (!typed) return 0;
-  const SubmitArguments& parsed = *typed;
-  if (!parsed.status && !parsed.cancel && ((!parsed.follow && !parsed.watch) || is_lesson(parsed.what)))
-    return submit(parsed);
+  const std::optional<SubmitArguments> parsed = parse_submit(words, project_home());
+  if (!parsed) return 0;
+  if (!parsed->status && !parsed->cancel && ((!parsed->follow && !parsed->watch) || is_lesson(parsed->what)))
+    return submit(*parsed);
   const Slurm slurm;
-  const SubmittedJob job = find_job(slurm, parsed.what);
+  const SubmittedJob job = find_job(slurm, parsed->what);
   Console console;
-  if (parsed.cancel) {
+  if (parsed->cancel) {
     slurm.cancel(job.number);
     console.line(fmt::format("job {} is cancelled; what it saved stays in {}", job.number, job.run.string()));
     return 0;
   }
-  if (parsed.watch) tell_watch(console, job, parsed.login);
-  if (parsed.follow) return follow_job(slurm, job, console);
-  if (parsed.watch && !parsed.status) return 0;
+  if (parsed->watch) tell_watch(console, job, parsed->login);
+  if (parsed->follow) return follow_job(slurm, job, console);
+  if (parsed->watch && !parsed->status) return 0;
   return show_job(slurm, job, console);
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/files.h"
 #include "jobs/job_settings.h"
 #include "jobs/slurm.h"
 #include "record/run_tree.h"
@@ -18,11 +19,12 @@ struct JobPlan {
   std::string command;             ///< how it was asked for, to be said in the script
   std::vector<std::string> words;  ///< options of the lesson's program; run folder and resume are added
   std::vector<std::string> resume_words =
-      {};                              ///< the same for a start that goes on with what is in the run folder
-  std::filesystem::path programs;      ///< absolute: the folder of the lesson's program, outside a container
-  std::filesystem::path run;           ///< absolute: the run folder
-  std::filesystem::path folder;        ///< absolute: where relative paths begin
-  std::filesystem::path cache_prefix;  ///< ISOBAR_PREFIX of the job
+      {};                          ///< the same for a start that goes on with what is in the run folder
+  std::filesystem::path programs;  ///< absolute: the folder of the lesson's program, outside a container
+  std::filesystem::path run;       ///< absolute: the run folder
+  /// Absolute: where relative paths begin, and ISOBAR_PREFIX of the job.
+  std::filesystem::path folder = std::filesystem::current_path();
+  std::filesystem::path cache_prefix = std::filesystem::absolute(isobar::cache_prefix());
   std::vector<std::filesystem::path> inputs = {};  ///< absolute: what else the program reads
 };
 
