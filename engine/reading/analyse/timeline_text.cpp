@@ -290,15 +290,14 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
 namespace {
 
 Json to_json(const SpanTable& table, const TrackFigures& figures) {
-  Json names = Json::array();
-  for (const NameFigures& name : figures.names) {
-    names.push_back({{"name", table.names[name.name]},
-                     {"step_us", name.step_us},
-                     {"share", name.share},
-                     {"steps", name.steps},
-                     {"bytes", name.bytes},
-                     {"gb_per_s", name.bytes_per_us * 1e-3}});
-  }
+  const Json names = json_list(figures.names, [&](const NameFigures& name) {
+    return Json{{"name", table.names[name.name]},
+                {"step_us", name.step_us},
+                {"share", name.share},
+                {"steps", name.steps},
+                {"bytes", name.bytes},
+                {"gb_per_s", name.bytes_per_us * 1e-3}};
+  });
   return {{"track", table.tracks[figures.track]}, {"busy", figures.busy}, {"names", names}};
 }
 
@@ -310,18 +309,14 @@ Json or_null(const std::optional<Value>& value) {
 }  // namespace
 
 Json timeline_json(const SpanTable& table, const Timeline& timeline, const std::string& run) {
-  Json spans = Json::array();
-  for (const std::size_t i : timeline.spans) {
+  const Json spans = json_list(timeline.spans, [&](std::size_t i) {
     const SpanRow& span = table.spans[i];
-    spans.push_back({{"track", table.tracks[span.track]},
-                     {"name", table.names[span.name]},
-                     {"step", span.step},
-                     {"begin_us", span.begin_us},
-                     {"duration_us", span.duration_us()},
-                     {"bytes", span.bytes}});
-  }
-  Json tracks = Json::array();
-  for (const TrackFigures& figures : timeline.figures) tracks.push_back(to_json(table, figures));
+    return Json{
+        {"track", table.tracks[span.track]}, {"name", table.names[span.name]},    {"step", span.step},
+        {"begin_us", span.begin_us},         {"duration_us", span.duration_us()}, {"bytes", span.bytes}};
+  });
+  const Json tracks =
+      json_list(timeline.figures, [&](const TrackFigures& figures) { return to_json(table, figures); });
   Json comm = nullptr;
   if (timeline.comm) {
     comm = {{"total_us", timeline.comm->total_us},

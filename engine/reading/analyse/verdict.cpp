@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -247,10 +248,6 @@ Verdict judge_quartet(const QuartetFigures& f) {
 
 namespace {
 
-bool has(const std::vector<std::string>& list, const std::string& name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 std::string command(const std::string& verb, const std::string& lesson, const std::string& more,
                     const std::string& words) {
   return "./isobar " + verb + " " + lesson + (more.empty() ? "" : " " + more) +
@@ -262,7 +259,7 @@ std::string command(const std::string& verb, const std::string& lesson, const st
 std::string next_command(const Verdict& verdict, const NextStep& step) {
   const auto later = [&](std::initializer_list<const char*> names) -> std::string {
     for (const char* name : names) {
-      if (name > step.lesson && has(step.lessons, name)) return name;
+      if (name > step.lesson && holds(step.lessons, name)) return name;
     }
     return "";
   };
@@ -275,7 +272,7 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
       return fmt::format("./isobar show {} --timeline --rank {}", step.full_run, verdict.straggler);
     case Bound::data:
     case Bound::contention:
-      if (has(step.honours, "data.workers")) {
+      if (holds(step.honours, "data.workers")) {
         if (verdict.bound == Bound::contention) other = later({"03_gpu_loader"});
         sweep = "data.workers=1,2,4,8";
       } else {
@@ -285,7 +282,7 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
       break;
     case Bound::communication:
       other = later({"10_buckets", "11_compression"});
-      if (has(step.honours, "comm.sync")) sweep = "comm.sync=buckets,at_end,per_parameter";
+      if (holds(step.honours, "comm.sync")) sweep = "comm.sync=buckets,at_end,per_parameter";
       break;
     case Bound::launch:
       other = later({"08_cuda_graphs"});

@@ -43,14 +43,14 @@ int first_gap(const std::string& skeleton) {
 }
 
 Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
-  Json checks = Json::array();
-  for (const ExerciseCheck& check : exercise.checks) {
-    const char* const state = verdict.holds(check)   ? "holds"
-                              : verdict.fails(check) ? "fails"
-                                                     : "not looked at";
-    checks.push_back(Json{{"name", check.name}, {"says", check.says}, {"state", state}});
-  }
-  return checks;
+  return json_list(exercise.checks, [&](const ExerciseCheck& check) {
+    const bool held = verdict.holds(check), failed = verdict.fails(check);
+    return Json{{"name", check.name},
+                {"says", check.says},
+                {"state", held     ? "holds"
+                          : failed ? "fails"
+                                   : "not looked at"}};
+  });
 }
 
 void add_problem(Report& out, const CompileProblem& problem) {

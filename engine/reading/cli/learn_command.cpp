@@ -290,10 +290,10 @@ std::string beats_text(const LessonProgress& stands) {
 }
 
 Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double takes_s) {
-  Json beats = Json::array();
-  for (const BeatState& beat : stands.beats)
-    beats.push_back(
-        Json{{"beat", beat_name(beat.beat)}, {"done", beat.done}, {"of", beat.of}, {"so_far", beat.so_far}});
+  const Json beats = json_list(stands.beats, [](const BeatState& beat) {
+    return Json{
+        {"beat", beat_name(beat.beat)}, {"done", beat.done}, {"of", beat.of}, {"so_far", beat.so_far}};
+  });
   Json goals = Json::array();
   for (std::size_t i = 0; i < lesson.goals.size(); ++i)
     goals.push_back(Json{{"goal", lesson.goals[i]}, {"done", i < stands.goals.size() && stands.goals[i]}});

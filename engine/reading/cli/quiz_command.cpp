@@ -22,14 +22,14 @@ struct Looked {
 };
 
 Json runs_json(const std::vector<FoundRuns>& found) {
-  Json out = Json::array();
-  for (const FoundRuns& one : found) {
-    Json run = {{"name", one.wanted.name}, {"missing", one.missing}, {"cost_s", one.cost_s},
-                {"cannot", one.cannot},    {"command", one.command}, {"folders", Json::array()}};
-    for (const auto& folder : one.folders) run["folders"].push_back(folder.string());
-    out.push_back(std::move(run));
-  }
-  return out;
+  return json_list(found, [](const FoundRuns& one) {
+    return Json{{"name", one.wanted.name},
+                {"missing", one.missing},
+                {"cost_s", one.cost_s},
+                {"cannot", one.cannot},
+                {"command", one.command},
+                {"folders", json_list(one.folders, [](const auto& folder) { return folder.string(); })}};
+  });
 }
 
 /// "right", "stored, not revealed", or what it costs.
@@ -201,51 +201,54 @@ Report told_again(const Question& question, const CourseProgress& progress, cons
   return out;
 }
 
+/// A prediction is there: one of before, that of the command line, or one that is typed now.
+Asked predict(const Question& question, const CourseProgress& progress, const Learner& learner,
+              const QuizArguments& arguments) {
+  if (state_of(question, progress) == QuestionState::committed && !arguments.again) {
+    if (!arguments.json) tell_stored(question, *progress.answer(question.id));
+    return Asked::answered;
+  }
+  if (!arguments.has_answer()) return ask_and_store(question, learner);
+  const Answer given = arguments.runs.empty() ? typed_answer(question, arguments.answer, learner)
+                                              : answer_with(question, arguments.runs, learner);
+  ProgressWriter(learner.progress).commit(question, given, progress.answer_line(question.id));
+  return Asked::answered;
+}
+
 int ask_one(const Question& question, const Learner& learner, const QuizArguments& arguments) {
   const CourseProgress progress = read_progress(learner.progress);
   const QuestionState state = state_of(question, progress);
   if (!arguments.json) tell_problems(progress);
   check_unanswered(question, state, arguments);
-  const StoredAnswer* const answer = progress.answer(question.id);
   if (state == QuestionState::revealed && !arguments.again) {
     told_again(question, progress, learner).print(arguments.json);
     return 0;
   }
-  if (state == QuestionState::committed && !arguments.again) {
-    if (!arguments.json) tell_stored(question, *answer);
-  } else if (arguments.has_answer()) {
-    const Answer given = arguments.runs.empty() ? typed_answer(question, arguments.answer, learner)
-                                                : answer_with(question, arguments.runs, learner);
-    ProgressWriter(learner.progress).commit(question, given, progress.answer_line(question.id));
-  } else if (arguments.json) {
-    question_report(question, text_columns()).print(/*as_json=*/true);
-    return 0;
-  } else if (!can_ask()) {
-    nobody_answers(question);
-  } else if (const Asked asked = ask_and_store(question, learner); asked != Asked::answered) {
-    return 0;
+  if (!arguments.has_answer() && (state != QuestionState::committed || arguments.again)) {
+    if (arguments.json) {
+      question_report(question, text_columns()).print(/*as_json=*/true);
+      return 0;
+    }
+    if (!can_ask()) nobody_answers(question);
   }
-  return go_on(question, learner, arguments);
+  const Asked asked = predict(question, progress, learner, arguments);
+  return asked == Asked::answered ? go_on(question, learner, arguments) : 0;
 }
 
 enum class Went { on, past, out };  ///< past: the question stays open
 
 /// One of those of a lesson; `code` is that of its runs.
 Went ask_next(const Question& question, const Learner& learner, const QuizArguments& arguments, int& code) {
+  const auto is_revealed = [&](const CourseProgress& progress) {
+    return state_of(question, progress) == QuestionState::revealed;
+  };
   const CourseProgress progress = read_progress(learner.progress);
-  const QuestionState state = state_of(question, progress);
-  if (state == QuestionState::revealed && !arguments.again) return Went::on;
-  if (state == QuestionState::committed && !arguments.again) {
-    tell_stored(question, *progress.answer(question.id));
-  } else {
-    const Asked asked = ask_and_store(question, learner);
-    if (asked == Asked::left) return Went::out;
-    if (asked == Asked::skipped) return Went::past;
-  }
+  if (is_revealed(progress) && !arguments.again) return Went::on;
+  const Asked asked = predict(question, progress, learner, arguments);
+  if (asked != Asked::answered) return asked == Asked::left ? Went::out : Went::past;
   code = go_on(question, learner, arguments);
   if (code != 0) return Went::out;
-  return state_of(question, read_progress(learner.progress)) == QuestionState::revealed ? Went::on
-                                                                                        : Went::past;
+  return is_revealed(read_progress(learner.progress)) ? Went::on : Went::past;
 }
 
 /// Those of a lesson that are not revealed, one after the other.
