@@ -19,6 +19,13 @@ auto find_by(List& list, Member member, const Value& value) {
   return find_where(list, [&](const auto& one) { return std::invoke(member, one) == value; });
 }
 
+/// What a map has of this key; null where it has nothing.
+template <class Map, class Key>
+auto find_in(Map& map, const Key& key) -> decltype(&map.begin()->second) {
+  const auto found = map.find(key);
+  return found == map.end() ? nullptr : &found->second;
+}
+
 template <class List, class Value>
 bool holds(const List& list, const Value& value) {
   return std::find(std::begin(list), std::end(list), value) != std::end(list);

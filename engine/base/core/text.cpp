@@ -189,11 +189,16 @@ std::string shell_quoted(std::string_view argument) {
 }
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns) {
+  return wrapped(text, [columns](const std::string& line) { return line.size() <= columns; });
+}
+
+std::vector<std::string> wrapped(const std::string& text,
+                                 const std::function<bool(const std::string&)>& fits) {
   std::vector<std::string> lines;
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find(' ', begin), text.size());
     const std::string word = text.substr(begin, end - begin);
-    if (lines.empty() || lines.back().size() + 1 + word.size() > columns) {
+    if (lines.empty() || !fits(lines.back() + " " + word)) {
       lines.push_back(word);
     } else {
       lines.back() += " " + word;

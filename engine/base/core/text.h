@@ -1,6 +1,7 @@
 #pragma once
 // Small text helpers: numbers and times for people, names that were nearly right, unsafe characters.
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -86,5 +87,8 @@ std::string shell_quoted(std::string_view argument);
 /// A sentence over as many lines as it takes, broken at spaces; only a word that is longer by itself makes a
 /// line of more than `columns` letters.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
+/// Likewise, of lines that `fits` holds of.
+std::vector<std::string> wrapped(const std::string& text,
+                                 const std::function<bool(const std::string&)>& fits);
 
 }  // namespace isobar
