@@ -1,43 +1,27 @@
 #include "text/cpp_colours.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
 namespace isobar {
 namespace {
 
-constexpr std::string_view kCppKeywords[] = {
-    "alignas",      "alignof",   "and",       "asm",          "auto",
-    "break",        "case",      "catch",     "class",        "co_await",
-    "co_return",    "co_yield",  "concept",   "const",        "const_cast",
-    "consteval",    "constexpr", "constinit", "continue",     "decltype",
-    "default",      "delete",    "do",        "dynamic_cast", "else",
-    "enum",         "explicit",  "export",    "extern",       "false",
-    "final",        "for",       "friend",    "goto",         "if",
-    "inline",       "mutable",   "namespace", "new",          "noexcept",
-    "not",          "nullptr",   "operator",  "or",           "override",
-    "private",      "protected", "public",    "register",     "reinterpret_cast",
-    "requires",     "return",    "sizeof",    "static",       "static_assert",
-    "static_cast",  "struct",    "switch",    "template",     "this",
-    "thread_local", "throw",     "true",      "try",          "typedef",
-    "typeid",       "typename",  "union",     "using",        "virtual",
-    "volatile",     "while",     "xor",
-};
+// Words between blanks.
+constexpr std::string_view kCppKeywords =
+    " alignas alignof and asm auto break case catch class co_await co_return co_yield concept const "
+    "const_cast consteval constexpr constinit continue decltype default delete do dynamic_cast else "
+    "enum explicit export extern false final for friend goto if inline mutable namespace new noexcept "
+    "not nullptr operator or override private protected public register reinterpret_cast requires "
+    "return sizeof static static_assert static_cast struct switch template this thread_local throw "
+    "true try typedef typeid typename union using virtual volatile while xor ";
+constexpr std::string_view kCppTypes = " bool char double float int long short signed unsigned void ";
+constexpr std::string_view kCppPrefixes = " u8 u U L R u8R uR UR LR ";
+constexpr std::string_view kShellKeywords =
+    " case do done elif else esac fi for function if in then until while ";
 
-constexpr std::string_view kCppTypes[] = {
-    "bool", "char", "double", "float", "int", "long", "short", "signed", "unsigned", "void",
-};
-
-constexpr std::string_view kShellKeywords[] = {
-    "case", "do",       "done", "elif", "else", "esac",  "fi",
-    "for",  "function", "if",   "in",   "then", "until", "while",
-};
-
-template <std::size_t kCount>
-bool is_one_of(const std::string_view (&list)[kCount], std::string_view word) {
-  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+bool is_one_of(std::string_view list, std::string_view word) {
+  return list.find(" " + std::string(word) + " ") != std::string_view::npos;
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -139,11 +123,6 @@ std::size_t number_length(const Brush& brush) {
   }
 }
 
-bool is_string_prefix(std::string_view word) {
-  constexpr std::string_view kPrefixes[] = {"u8", "u", "U", "L", "R", "u8R", "uR", "UR", "LR"};
-  return is_one_of(kPrefixes, word);
-}
-
 constexpr std::size_t kLongestMark = 16;  // by the language's rules
 
 // R"mark( ... )mark": backslashes in it mean nothing, and only its own mark ends it.
@@ -168,7 +147,7 @@ void paint_word(Brush& brush) {
   const std::size_t length = brush.count_while(is_word);
   const std::string_view word = brush.rest().substr(0, length);
   const char next = brush.peek(length);
-  if ((next == '"' || next == '\'') && is_string_prefix(word)) {
+  if ((next == '"' || next == '\'') && is_one_of(kCppPrefixes, word)) {
     const bool raw = word.back() == 'R' && next == '"';
     brush.paint(raw ? raw_string_length(brush, length) : brush.quoted_length(length, true), Shade::string);
   } else if (is_one_of(kCppKeywords, word)) {

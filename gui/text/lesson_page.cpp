@@ -5,6 +5,8 @@
 #include <iterator>
 #include <optional>
 
+#include "core/find.h"
+
 namespace isobar {
 namespace {
 
@@ -57,9 +59,8 @@ std::string singular(std::string word) {
   return word;
 }
 
-Beat beat_of_section(std::string title) {
-  std::transform(title.begin(), title.end(), title.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+Beat beat_of_section(const std::string& words) {
+  const std::string title = plain(words);
   if (title == "predict") return Beat::predict;
   if (title == "run" || title == "what to look at") return Beat::run;
   if (title == "break") return Beat::breaking;
@@ -74,9 +75,7 @@ GlossaryWords::GlossaryWords(const Glossary& glossary) {
     std::vector<std::string> all = {term.name};
     std::copy_if(term.also.begin(), term.also.end(), std::back_inserter(all), is_technical);
     for (const std::string& name : all) {
-      const bool everyday =
-          std::find(std::begin(kEveryday), std::end(kEveryday), name) != std::end(kEveryday);
-      if (name.size() < kShortest || everyday) continue;
+      if (name.size() < kShortest || holds(kEveryday, name)) continue;
       const std::string words = plain(name);
       names_[singular(words.substr(0, word_end(words, 0)))].push_back(
           {&name == &all.front() ? "" : name, words, notes_.size()});
@@ -93,9 +92,9 @@ GlossaryWords::GlossaryWords(const Glossary& glossary) {
 std::optional<GlossaryWords::Place> GlossaryWords::name_at(std::string_view written, std::string_view text,
                                                            std::size_t at) const {
   const std::size_t end = word_end(text, at);
-  const auto known = names_.find(singular(std::string(text.substr(at, end - at))));
-  if (end == at || known == names_.end()) return std::nullopt;
-  for (const Name& name : known->second) {
+  const std::vector<Name>* const known = find_in(names_, singular(std::string(text.substr(at, end - at))));
+  if (end == at || known == nullptr) return std::nullopt;
+  for (const Name& name : *known) {
     const std::optional<std::size_t> name_end = match(text, at, name.words);
     if (name_end && written.substr(at, name.exact.size()) == name.exact)
       return Place{name.term, at, *name_end};
@@ -146,8 +145,8 @@ void GlossaryWords::mark(std::vector<MarkdownBlock>& blocks) const {
 
 const std::vector<MarkdownBlock>& LessonPage::of(Beat beat) const {
   static const std::vector<MarkdownBlock> kNone;
-  const auto found = parts.find(beat);
-  return found == parts.end() ? kNone : found->second;
+  const std::vector<MarkdownBlock>* const found = find_in(parts, beat);
+  return found == nullptr ? kNone : *found;
 }
 
 LessonPage read_lesson_page(std::string_view text, const GlossaryWords& glossary) {

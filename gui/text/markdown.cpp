@@ -9,7 +9,6 @@
 
 #include "analyse/entity.h"
 #include "core/utf8.h"
-#include "text/markdown_text.h"
 
 namespace isobar {
 
@@ -59,7 +58,9 @@ class Flattener {
   };
 
   int depth(Container::Kind kind) const {
-    return std::min(kind == Container::Kind::quote ? quotes_ : lists_, kDeepest);
+    const auto count = std::count_if(containers_.begin(), containers_.end(),
+                                     [&](const Container& one) { return one.kind == kind; });
+    return std::min(static_cast<int>(count), kDeepest);
   }
   void open(Container container);
   void close_container();
@@ -76,8 +77,6 @@ class Flattener {
 
   std::vector<MarkdownBlock> blocks_;
   std::vector<Container> containers_;
-  int quotes_ = 0;
-  int lists_ = 0;
   std::string marker_;  // of an item that has nothing in it yet
   std::vector<TextSpan> spans_;
   int heading_ = 0;
@@ -98,18 +97,13 @@ class Flattener {
 void Flattener::open(Container container) {
   end_text();
   place_marker();
-  quotes_ += container.kind == Container::Kind::quote ? 1 : 0;
-  lists_ += container.kind == Container::Kind::list ? 1 : 0;
   containers_.push_back(container);
 }
 
 void Flattener::close_container() {
   end_text();
   place_marker();
-  if (containers_.empty()) return;
-  quotes_ -= containers_.back().kind == Container::Kind::quote ? 1 : 0;
-  lists_ -= containers_.back().kind == Container::Kind::list ? 1 : 0;
-  containers_.pop_back();
+  if (!containers_.empty()) containers_.pop_back();
 }
 
 void Flattener::begin_item() {

@@ -1,10 +1,11 @@
-#include "text/markdown_text.h"
-
+// Stretches of running text; and what the Markdown parser leaves to its caller: folds in HTML, and texts
+// meant to keep it busy.
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "core/text.h"
+#include "text/markdown.h"
 
 namespace isobar {
 namespace {

@@ -6,7 +6,6 @@
 #include "support/catch.h"
 #include "text/line_break.h"
 #include "text/markdown.h"
-#include "text/markdown_text.h"
 
 using namespace isobar;
 using Kind = MarkdownBlock::Kind;
