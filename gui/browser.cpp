@@ -1,5 +1,5 @@
-#include "browser.h"
-
+// The window in a tab of a browser: ./isobar gui --browser [RUNS_DIR...]. No display, no GLFW, no OpenGL; the
+// loop that draws when there is something new and somebody looks.
 #include <imgui.h>
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 #include "arguments.h"
 #include "browser_address.h"
-#include "browser_words.h"
 #include "core/clock.h"
+#include "core/error.h"
 #include "core/standard_output.h"
 #include "tab/input.h"
 #include "tab/server.h"
@@ -23,6 +23,15 @@ constexpr int kFramesAfterEvent = 3;  // as of the window
 constexpr double kPoll_s = 0.25;
 constexpr double kFarewell_s = 2;          // for tabs to be told that it is over
 constexpr std::uint16_t kSomePort = 8123;  // of the browser's side, where a socket listens here
+
+struct BrowserOptions {
+  std::uint16_t port = 0;          ///< 0 = a free one; with a socket, that of the printed address
+  std::filesystem::path socket;    ///< "" = none; else this Unix socket listens, and no port
+  std::vector<std::string> hosts;  ///< names by which a proxy knows this machine
+  std::filesystem::path items;     ///< as WindowOptions has it, for tests
+  double frames_per_s = 60;
+  double beat_s = 20;  ///< between two signs of life to each tab
+};
 
 std::atomic<bool> stopped{false};  // by a signal
 
@@ -198,8 +207,8 @@ void end_by(int signal) {
   if (std::signal(signal, [](int) { stopped = true; }) == SIG_IGN) std::signal(signal, SIG_IGN);
 }
 
-}  // namespace
-
+/// Prints the address and runs until a signal ends it. Error (exit code 1) where it cannot listen, and where
+/// the address cannot be printed.
 int run_browser(const AppOptions& app_options, const BrowserOptions& options,
                 const std::function<void(AppState&)>& begin_with) {
   const Surroundings here = surroundings();
@@ -218,4 +227,38 @@ int run_browser(const AppOptions& app_options, const BrowserOptions& options,
   return 0;
 }
 
+int run_gui(int argc, char** argv) {
+  BrowserOptions browser;
+  int port = 0;
+  bool in_browser = true;
+  OptionParser parser("The window in a tab of your browser: open the address that it prints",
+                      "./isobar gui --browser");
+  Arguments arguments(parser);
+  parser.add("--port", port, "port of 127.0.0.1; default: a free one. With --socket: that of the address")
+      .in_range(1, 65535);
+  parser.add("--socket", browser.socket,
+             "a Unix socket instead of a port; its folder is made, and must be yours alone");
+  parser.add("--host", browser.hosts,
+             "name by which a proxy knows this machine, as the browser's address bar shows it; any number");
+  parser.group("");
+  parser.flag("--browser", in_browser, "how ./isobar gui chose this program");
+  parser.add("--items", browser.items, "write the places of all widgets to this file (for tests)");
+  parser.add("--beat", browser.beat_s, "seconds between two signs of life to each tab (for tests)")
+      .in_range(0.1, 20);
+  if (!parser.parse(
+          argc, argv,
+          {.where = "./isobar gui --browser", .hint = "./isobar gui --browser --help lists the options"}))
+    return 0;
+  for (std::string& host : browser.hosts) host = host_name(host);
+  browser.port = static_cast<std::uint16_t>(port);
+  AppOptions app = arguments.app_options();
+  app.settings = settings_file();
+  return run_browser(app, browser, [&](AppState& state) { arguments.begin(state); });
+}
+
+}  // namespace
 }  // namespace isobar
+
+int main(int argc, char** argv) {
+  return isobar::guarded_main("isobar gui --browser", [&] { return isobar::run_gui(argc, argv); });
+}

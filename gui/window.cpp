@@ -1,5 +1,5 @@
-#include "window.h"
-
+// The window: ./isobar gui [RUNS_DIR...]. GLFW, OpenGL, and the loop that draws only when there is something
+// new.
 #include <GLFW/glfw3.h>
 #include <backends/imgui_impl_glfw.h>
 #include <backends/imgui_impl_opengl3.h>
@@ -9,12 +9,15 @@
 #include <algorithm>
 #include <atomic>
 #include <cfloat>
+#include <cstdio>
 #include <deque>
 
 #include "arguments.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/named_file.h"
+#include "core/text.h"
 #include "record/png.h"
 
 namespace isobar {
@@ -23,6 +26,14 @@ namespace {
 constexpr int kFramesAfterEvent = 3;  // ImGui answers an event in the frame after it
 constexpr double kPoll_s = 0.25;
 constexpr double kPatience_s = 60;  // for a screenshot: what is not read by then is not waited for
+
+struct WindowOptions {
+  int width = 0;  ///< 0 = as it was left
+  int height = 0;
+  std::filesystem::path screenshot;  ///< "" = none; else one picture is taken when everything was read
+  std::filesystem::path items;  ///< "" = none; else the places of all widgets are written there, for tests
+  double frames_per_s = 60;
+};
 
 std::string last_glfw_error;  // NOLINT: GLFW reports through a plain function
 std::atomic<int> frames_due{kFramesAfterEvent};
@@ -290,8 +301,8 @@ int run_loop(App& app, GLFWwindow* window, const WindowOptions& options) {
   return 0;
 }
 
-}  // namespace
-
+/// Until the window is closed, or the screenshot is taken. Error (exit code 1) when there is no display or no
+/// OpenGL 3.3.
 int run_window(const AppOptions& app_options, const WindowOptions& options,
                const std::function<void(AppState&)>& begin_with) {
   AppOptions with_settings = app_options;
@@ -310,4 +321,60 @@ int run_window(const AppOptions& app_options, const WindowOptions& options,
   return code;
 }
 
+void parse_size(const std::string& text, WindowOptions& options) {
+  if (text.empty()) return;
+  int width = 0;
+  int height = 0;
+  char rest = 0;
+  if (std::sscanf(text.c_str(), "%dx%d%c", &width, &height, &rest) != 2 || width < 640 || height < 400 ||
+      width > 16384 || height > 16384) {
+    throw Error("\"" + printable(text, 40) + "\" is no size", "--size",
+                "WIDTHxHEIGHT in pixels, at least 640x400: --size 1440x900");
+  }
+  options.width = width;
+  options.height = height;
+}
+
+int run_gui(int argc, char** argv) {
+  WindowOptions window;
+  std::string size;
+  bool in_browser = false, replace = false;
+  OptionParser parser("Watch lessons live, start and stop them, compare runs", "./isobar gui");
+  Arguments arguments(parser);
+  parser.add("--size", size, "size of the window, such as 1600x1000");
+  parser.add("--screenshot", window.screenshot, "write a picture of the window to this PNG file and end");
+  parser.flag(kReplace, replace, kReplaceHelp);
+  parser.flag("--browser", in_browser,
+              "the window in a tab of your browser, where this machine has no display; its options: "
+              "./isobar gui --browser --help");
+  parser.group("");
+  parser.add("--items", window.items, "write the places of all widgets to this file (for tests)");
+  if (!parser.parse(argc, argv, {.where = "./isobar gui", .hint = "./isobar gui --help lists the options"}))
+    return 0;
+  if (in_browser)
+    throw Error("this program draws on a display", "--browser", "./isobar gui --browser starts the other");
+  parse_size(size, window);
+  if (!window.screenshot.empty())
+    window.screenshot = place_of({.path = window.screenshot,
+                                  .option = "--screenshot",
+                                  .kind = "picture",
+                                  .mark = "",
+                                  .replace = replace});
+  AppOptions app = arguments.app_options();
+  if (window.screenshot.empty()) {
+    app.settings = settings_file();
+  } else if (window.width == 0) {
+    window.width = 1440;
+    window.height = 900;
+  }
+  const int code = run_window(app, window, [&](AppState& state) { arguments.begin(state); });
+  if (!window.screenshot.empty()) std::printf("written: %s\n", window.screenshot.c_str());
+  return code;
+}
+
+}  // namespace
 }  // namespace isobar
+
+int main(int argc, char** argv) {
+  return isobar::guarded_main("isobar gui", [&] { return isobar::run_gui(argc, argv); });
+}

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -46,7 +47,7 @@ bool is_this_machine(std::string_view name) {
 }
 
 bool is_known(const Door& door, std::string_view name) {
-  return is_this_machine(name) || std::find(door.hosts.begin(), door.hosts.end(), name) != door.hosts.end();
+  return is_this_machine(name) || holds(door.hosts, name);
 }
 
 bool is_host_written(std::string_view host) {
@@ -96,10 +97,8 @@ std::optional<Room> room_of(std::string_view name) {
        {"frame.js", Room::frame_script},
        {"alive", Room::alive},
        {"socket", Room::socket}}};
-  const auto* const at =
-      std::find_if(kRooms.begin(), kRooms.end(), [&](const auto& room) { return room.first == name; });
-  if (at == kRooms.end()) return {};
-  return at->second;
+  const auto* const room = find_where(kRooms, [&](const auto& one) { return one.first == name; });
+  return room == nullptr ? std::nullopt : std::optional(room->second);
 }
 
 Admission refused(int status, std::string words) { return {status, Room::page, "", std::move(words)}; }

@@ -6,6 +6,8 @@
 #include <cfloat>
 #include <iterator>
 
+#include "core/find.h"
+
 namespace isobar {
 namespace {
 
@@ -75,9 +77,7 @@ bool TabInput::is_button_down() const {
 /// keys. So what depends on an order waits.
 bool TabInput::fits(const TabMessage& next) const {
   const bool presses_key = next.says == TabSays::key && next.down;
-  if (presses_key &&
-      std::find(released_keys_.begin(), released_keys_.end(), next.code) != released_keys_.end())
-    return false;
+  if (presses_key && holds(released_keys_, next.code)) return false;
   if (!last_) return true;
   switch (last_->says) {
     case TabSays::key:
@@ -160,9 +160,8 @@ void press_key(int code, bool down) {
   if (code == '=') key = ImGuiKey_Equal;
   if (code == '-') key = ImGuiKey_Minus;
   if (code == '/') key = ImGuiKey_Slash;
-  const auto* const at =
-      std::find_if(std::begin(kKeys), std::end(kKeys), [&](auto& one) { return one.code == code; });
-  if (key == ImGuiKey_None && at != std::end(kKeys)) key = at->key;
+  const Key* const known = find_by(kKeys, &Key::code, code);
+  if (key == ImGuiKey_None && known != nullptr) key = known->key;
   if (key == ImGuiKey_None) return;
   ImGui::GetIO().AddKeyEvent(key, down);
   ImGui::GetIO().SetKeyEventNativeData(key, code, 0, code);

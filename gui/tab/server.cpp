@@ -17,8 +17,7 @@
 
 #include "core/error.h"
 #include "launch/private_folder.h"
-#include "tab/bytes.h"
-#include "tab/messages.h"
+#include "tab/tabs.h"
 #include "tab/visitor.h"
 
 namespace isobar {
@@ -205,9 +204,7 @@ void TabServer::send(TabId tab, std::shared_ptr<const std::string> message) {
 void TabServer::close(TabId tab, std::string_view words) {
   const auto visitor = inside_->find(tab);
   if (visitor == nullptr) return;
-  std::string message(1, static_cast<char>(TabHears::over));
-  put_words(message, words);
-  visitor->send(std::make_shared<const std::string>(std::move(message)));
+  visitor->send(words_message(TabHears::over, words));
   visitor->finish();
 }
 

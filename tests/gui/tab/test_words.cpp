@@ -1,7 +1,7 @@
 // Title, summary and words that can be selected: who is sent which, and when.
-#include "browser_words.h"
 #include "support/catch.h"
 #include "tab/bytes.h"
+#include "tab/tabs.h"
 
 using namespace isobar;
 
