@@ -32,15 +32,18 @@ float paint_ring(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing ring_moves_picture() {
-  return {"A ring of four ranks, before its third step and before its fifth",
-          "4 MiB over a link of 50 us and 10 Gb/s, worked out with the lesson's own ring",
-          "Four columns, one a rank, of four chunks with a number each. In the first picture the third of "
-          "three steps of the reduce phase comes next: every rank sends one chunk, a sum of three ranks, to "
-          "its right neighbour, which adds its own, so that four cells on a diagonal will hold the sum of "
-          "all. In the second the spread phase is under way: sums of all go round the same way and take the "
-          "place of parts. A bar above shows the six steps in the colours of both phases.",
-          paint_ring};
+std::vector<LessonPicture> all_reduce_pictures() {
+  return {
+      {"09_all_reduce",
+       "idea",
+       {"A ring of four ranks, before its third step and before its fifth",
+        "4 MiB over a link of 50 us and 10 Gb/s, worked out with the lesson's own ring",
+        "Four columns, one a rank, of four chunks with a number each. In the first picture the third of "
+        "three steps of the reduce phase comes next: every rank sends one chunk, a sum of three ranks, to "
+        "its right neighbour, which adds its own, so that four cells on a diagonal will hold the sum of "
+        "all. In the second the spread phase is under way: sums of all go round the same way and take the "
+        "place of parts. A bar above shows the six steps in the colours of both phases.",
+        paint_ring}}};
 }
 
 }  // namespace isobar

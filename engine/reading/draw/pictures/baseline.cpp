@@ -173,21 +173,22 @@ float paint_memory(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing transformer_picture() {
+std::vector<LessonPicture> baseline_pictures() {
   return {
-      "From one state of the weather to the next: a vision transformer", "",
-      "Four stations from left to right. Fields of the weather are cut into patches. Each patch becomes a "
-      "token, a row of E values. In each of D blocks attention lets every token look at all others, and an "
-      "MLP then works on each token by itself. At the end each token becomes its patch of the forecast.",
-      paint_transformer};
-}
-
-Drawing memory_picture() {
-  return {"What a step keeps in memory",
-          "by formula, fp32; what the program and its libraries take is left out",
-          "Two stacked bars of memory by category. In cpu_tiny weights, gradients and moments of Adam take "
-          "about as much as activations. In base, which has more tokens, nearly all is activations.",
-          paint_memory};
+      {"01_baseline",
+       "idea",
+       {"From one state of the weather to the next: a vision transformer", "",
+        "Four stations from left to right. Fields of the weather are cut into patches. Each patch becomes a "
+        "token, a row of E values. In each of D blocks attention lets every token look at all others, and an "
+        "MLP then works on each token by itself. At the end each token becomes its patch of the forecast.",
+        paint_transformer}},
+      {"01_baseline",
+       "memory",
+       {"What a step keeps in memory",
+        "by formula, fp32; what the program and its libraries take is left out",
+        "Two stacked bars of memory by category. In cpu_tiny weights, gradients and moments of Adam take "
+        "about as much as activations. In base, which has more tokens, nearly all is activations.",
+        paint_memory}}};
 }
 
 }  // namespace isobar

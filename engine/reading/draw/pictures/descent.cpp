@@ -13,9 +13,7 @@ namespace isobar {
 namespace {
 
 Config lesson_config(const std::vector<std::string>& sets) {
-  Settings settings;
-  settings.sets = sets;
-  return load_config(project_home(), read_lesson(project_home(), "00_sgd"), settings, "cpu").config;
+  return load_config(project_home(), read_lesson(project_home(), "00_sgd"), {.sets = sets}, "cpu").config;
 }
 
 constexpr std::int64_t kSteps = 60;
@@ -72,20 +70,21 @@ float paint_rank_arrows(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing batch_paths_picture() {
-  return {"The way down, with 1, 100 and 1000 samples a step",
-          "the first 60 steps of the lesson, worked out with its own points",
-          "Contours of the loss over slope and intercept form a long, narrow valley with a cross at its "
-          "lowest point. The path of all 1000 samples is a smooth curve into the valley and along it. That "
-          "of 100 samples wobbles around it. That of 1 sample jumps across the valley again and again.",
-          paint_batch_paths};
-}
-
-Drawing rank_arrows_picture() {
-  return {"Four gradients, one step", "the first step of the lesson, worked out with its own points",
-          "Four thin arrows, one a rank, leave the same point over the contours of the loss in different "
-          "directions and lengths. A thick arrow, their mean, is the step that all four ranks take.",
-          paint_rank_arrows};
+std::vector<LessonPicture> descent_pictures() {
+  return {{"00_sgd",
+           "idea",
+           {"The way down, with 1, 100 and 1000 samples a step",
+            "the first 60 steps of the lesson, worked out with its own points",
+            "Contours of the loss over slope and intercept form a long, narrow valley with a cross at its "
+            "lowest point. The path of all 1000 samples is a smooth curve into the valley and along it. That "
+            "of 100 samples wobbles around it. That of 1 sample jumps across the valley again and again.",
+            paint_batch_paths}},
+          {"00_sgd",
+           "ranks",
+           {"Four gradients, one step", "the first step of the lesson, worked out with its own points",
+            "Four thin arrows, one a rank, leave the same point over the contours of the loss in different "
+            "directions and lengths. A thick arrow, their mean, is the step that all four ranks take.",
+            paint_rank_arrows}}};
 }
 
 }  // namespace isobar

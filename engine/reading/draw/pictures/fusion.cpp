@@ -112,13 +112,16 @@ float paint_passes(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing passes_picture() {
-  return {"Passes over memory, before and after fusion", "by formula",
-          "Above, y = GELU(x + b). Before fusion one kernel reads x and writes x + b, another reads that and "
-          "writes y: four passes over memory. After fusion one kernel reads x and writes y: two passes. "
-          "Below, bytes moved before and after: 16 and 8 a value for bias and GELU, 28 and 16 for bias, "
-          "residual and norm, 65 and 28 a parameter for Adam.",
-          paint_passes};
+std::vector<LessonPicture> fusion_pictures() {
+  return {
+      {"05_fusion",
+       "idea",
+       {"Passes over memory, before and after fusion", "by formula",
+        "Above, y = GELU(x + b). Before fusion one kernel reads x and writes x + b, another reads that and "
+        "writes y: four passes over memory. After fusion one kernel reads x and writes y: two passes. "
+        "Below, bytes moved before and after: 16 and 8 a value for bias and GELU, 28 and 16 for bias, "
+        "residual and norm, 65 and 28 a parameter for Adam.",
+        paint_passes}}};
 }
 
 }  // namespace isobar

@@ -62,13 +62,15 @@ float paint_host_and_device(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing host_and_device_picture() {
-  return {"Host and device",
-          "schematic: steps of ten kernels, each of which takes half as long as its launch",
-          "Two pairs of rows over time, host above device. Launched one by one, every short kernel waits for "
-          "its launch, so that the device has gaps. Replayed, one short call of the host starts all kernels "
-          "of the step, which follow each other without gaps; in the same time more steps are made.",
-          paint_host_and_device};
+std::vector<LessonPicture> graph_pictures() {
+  return {
+      {"08_cuda_graphs",
+       "idea",
+       {"Host and device", "schematic: steps of ten kernels, each of which takes half as long as its launch",
+        "Two pairs of rows over time, host above device. Launched one by one, every short kernel waits for "
+        "its launch, so that the device has gaps. Replayed, one short call of the host starts all kernels "
+        "of the step, which follow each other without gaps; in the same time more steps are made.",
+        paint_host_and_device}}};
 }
 
 }  // namespace isobar

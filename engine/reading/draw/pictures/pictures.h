@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "draw/drawing.h"
-#include "formula/step_time.h"
 #include "formula/vit_counts.h"
 
 namespace isobar {
@@ -17,33 +16,15 @@ inline constexpr std::int64_t kTinyBatch = 4;
 inline constexpr VitShape kBaseShape = {};
 inline constexpr std::int64_t kBaseBatch = 16;
 
-/// A step of base in bf16 on an A100, all fused, as lesson 06 trains.
-StepTime bucket_step(std::int64_t batch);
-
-Drawing batch_paths_picture();
-Drawing rank_arrows_picture();
-Drawing transformer_picture();
-Drawing memory_picture();
-Drawing loop_and_loaders_picture();
-Drawing worker_rates_picture();
-Drawing batch_path_picture();
-Drawing type_ranges_picture();
-Drawing roofline_picture();
-Drawing passes_picture();
-Drawing operators_picture();
-Drawing replicas_picture();
-Drawing buckets_picture();
-Drawing bucket_sizes_picture();
-Drawing bucket_study_picture();
-Drawing split_layers_picture();
-Drawing host_and_device_picture();
-Drawing ring_moves_picture();
-
 struct LessonPicture {
   std::string lesson;  ///< "02_workers"
   std::string name;    ///< of its file, "idea"
   Drawing drawing;
 };
+
+/// The pictures of each file of this folder.
+std::vector<LessonPicture> descent_pictures(), baseline_pictures(), workers_pictures(), rooflines_pictures(),
+    fusion_pictures(), replicas_pictures(), buckets_pictures(), graph_pictures(), all_reduce_pictures();
 
 /// In the order of the lessons; of each lesson `idea` first.
 const std::vector<LessonPicture>& all_lesson_pictures();

@@ -179,22 +179,24 @@ float paint_split_layers(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing replicas_picture() {
-  return {"Four replicas of one model", "",
-          "Four ranks side by side. Each holds all weights, takes samples of its own and works out a "
-          "gradient. An all-reduce gives the mean of the four gradients to each of them, so that all make "
-          "the same update and their weights stay equal.",
-          paint_replicas};
-}
-
-Drawing split_layers_picture() {
-  return {"One MLP on two ranks: the first matrix cut by columns, the second by rows",
-          "hatched: what the rank holds or computes",
-          "Two lanes, one a rank. Both hold x whole. Rank 0 has the left half of the columns of W1 and rank "
-          "1 the right half, so each computes half of the hidden values. Rank 0 has the upper half of the "
-          "rows of W2 and rank 1 the lower half, so each makes a partial sum of y. g adds the partial sums "
-          "up in forward; f adds up the gradients of x in backward.",
-          paint_split_layers};
+std::vector<LessonPicture> replicas_pictures() {
+  return {
+      {"06_ddp",
+       "idea",
+       {"Four replicas of one model", "",
+        "Four ranks side by side. Each holds all weights, takes samples of its own and works out a "
+        "gradient. An all-reduce gives the mean of the four gradients to each of them, so that all make "
+        "the same update and their weights stay equal.",
+        paint_replicas}},
+      {"07_tensor_parallel",
+       "idea",
+       {"One MLP on two ranks: the first matrix cut by columns, the second by rows",
+        "hatched: what the rank holds or computes",
+        "Two lanes, one a rank. Both hold x whole. Rank 0 has the left half of the columns of W1 and rank "
+        "1 the right half, so each computes half of the hidden values. Rank 0 has the upper half of the "
+        "rows of W2 and rank 1 the lower half, so each makes a partial sum of y. g adds the partial sums "
+        "up in forward; f adds up the gradients of x in backward.",
+        paint_split_layers}}};
 }
 
 }  // namespace isobar

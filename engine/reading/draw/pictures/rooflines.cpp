@@ -90,33 +90,35 @@ float paint_idea_ranges(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing roofline_picture() {
-  return {"Roofline of an A100-40GB",
-          "by formula: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
-          "FLOP per second over FLOP per byte, both logarithmic. A slope, the memory's bandwidth, meets "
-          "three level roofs: 19.5 TFLOP/s in fp32, 156 in TF32, 312 in 16 bits. A residual addition lies "
-          "far down on the slope; a matrix product lies under the roofs.",
-          paint_types_roofline};
-}
-
-Drawing operators_picture() {
+std::vector<LessonPicture> rooflines_pictures() {
   return {
-      "Operations of base under the roofline of an A100-40GB",
-      "by formula, in 16 bits: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
-      "FLOP per second over FLOP per byte, both logarithmic. A residual addition and a LayerNorm lie far "
-      "down on the slope of the memory's bandwidth. The smaller product of a block lies near the bend at 200 "
-      "FLOP a byte; the product of the MLP and attention lie under the level roof of 312 TFLOP/s.",
-      paint_operators_roofline};
-}
-
-Drawing type_ranges_picture() {
-  return {"What each type can hold, and where gradients lie",
-          "gradients recorded in step 40 of 04_amp: cpu_tiny, fp16, on a CPU",
-          "A histogram of gradients by their power of two, and below it a bar for each of fp32, tf32, bf16 "
-          "and fp16 on the same axis. The bars of fp32, tf32 and bf16 reach from about 2^-126 to 2^128. That "
-          "of fp16 reaches from 2^-14 to 2^16, with fewer digits down to 2^-24. The loss scale moves the "
-          "histogram 16 powers to the right, into that range.",
-          paint_idea_ranges};
+      {"04_amp",
+       "roofline",
+       {"Roofline of an A100-40GB",
+        "by formula: min(peak, bandwidth x FLOP for each byte), with the figures of its data sheet",
+        "FLOP per second over FLOP per byte, both logarithmic. A slope, the memory's bandwidth, meets "
+        "three level roofs: 19.5 TFLOP/s in fp32, 156 in TF32, 312 in 16 bits. A residual addition lies "
+        "far down on the slope; a matrix product lies under the roofs.",
+        paint_types_roofline}},
+      {"05_fusion",
+       "roofline",
+       {"Operations of base under the roofline of an A100-40GB",
+        "by formula, in 16 bits: min(peak, bandwidth x FLOP for each byte), with the figures of its data "
+        "sheet",
+        "FLOP per second over FLOP per byte, both logarithmic. A residual addition and a LayerNorm lie far "
+        "down on the slope of the memory's bandwidth. The smaller product of a block lies near the bend at "
+        "200 "
+        "FLOP a byte; the product of the MLP and attention lie under the level roof of 312 TFLOP/s.",
+        paint_operators_roofline}},
+      {"04_amp",
+       "idea",
+       {"What each type can hold, and where gradients lie",
+        "gradients recorded in step 40 of 04_amp: cpu_tiny, fp16, on a CPU",
+        "A histogram of gradients by their power of two, and below it a bar for each of fp32, tf32, bf16 "
+        "and fp16 on the same axis. The bars of fp32, tf32 and bf16 reach from about 2^-126 to 2^128. That "
+        "of fp16 reaches from 2^-14 to 2^16, with fewer digits down to 2^-24. The loss scale moves the "
+        "histogram 16 powers to the right, into that range.",
+        paint_idea_ranges}}};
 }
 
 }  // namespace isobar

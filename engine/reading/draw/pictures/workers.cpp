@@ -203,32 +203,33 @@ float paint_batch_path(Sketch& sketch, PlotPoint at, float width) {
 
 }  // namespace
 
-Drawing loop_and_loaders_picture() {
-  return {"Reading ahead", "schematic: here a read takes 1.3 times as long as computing",
-          "Rows of spans over time. Without workers one row, the loop, alternates between reading a batch "
-          "and computing with it. With two workers each of them reads batch after batch in a row of its own, "
-          "and the loop computes step after step without a gap once the first batch is there.",
-          paint_loop_and_loaders};
-}
-
-Drawing worker_rates_picture() {
-  return {"Throughput against workers",
-          "by formula: min(computing, workers x reading). Left out: workers compete with computing for "
-          "processors",
-          "Samples per second over the number of workers, for batches that take half, 1.5 times and 5 times "
-          "as long to read as to compute with. Each line rises in proportion to the workers until it meets "
-          "the rate of computing alone, and is level from there on.",
-          paint_worker_rates};
-}
-
-Drawing batch_path_picture() {
-  return {"The path of a batch's bytes",
-          "passes over the host's memory, counted from the code of the two loaders",
-          "Two paths from disk over page cache and memory to the device. In lesson 02 pread reads the page "
-          "cache and writes the batch, normalising reads and writes it again, and the upload reads it: five "
-          "passes over memory. In lesson 03 pieces go from the page cache to a slot, and from there to the "
-          "device: three passes.",
-          paint_batch_path};
+std::vector<LessonPicture> workers_pictures() {
+  return {
+      {"02_workers",
+       "idea",
+       {"Reading ahead", "schematic: here a read takes 1.3 times as long as computing",
+        "Rows of spans over time. Without workers one row, the loop, alternates between reading a batch "
+        "and computing with it. With two workers each of them reads batch after batch in a row of its own, "
+        "and the loop computes step after step without a gap once the first batch is there.",
+        paint_loop_and_loaders}},
+      {"02_workers",
+       "workers",
+       {"Throughput against workers",
+        "by formula: min(computing, workers x reading). Left out: workers compete with computing for "
+        "processors",
+        "Samples per second over the number of workers, for batches that take half, 1.5 times and 5 times "
+        "as long to read as to compute with. Each line rises in proportion to the workers until it meets "
+        "the rate of computing alone, and is level from there on.",
+        paint_worker_rates}},
+      {"03_gpu_loader",
+       "idea",
+       {"The path of a batch's bytes",
+        "passes over the host's memory, counted from the code of the two loaders",
+        "Two paths from disk over page cache and memory to the device. In lesson 02 pread reads the page "
+        "cache and writes the batch, normalising reads and writes it again, and the upload reads it: five "
+        "passes over memory. In lesson 03 pieces go from the page cache to a slot, and from there to the "
+        "device: three passes.",
+        paint_batch_path}}};
 }
 
 }  // namespace isobar
