@@ -107,6 +107,11 @@ inline constexpr std::uint64_t kMostRankBytes = 64 << 20;
 /// code 2) when a stream has an unknown schema.
 RanksView read_ranks(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostRankBytes);
 
+/// Figures of a rank, and what stands above them; "-" of what is not known.
+inline constexpr std::array<const char*, 6> kRankHeads = {"samples/s", "step ms", "comm ms",
+                                                          "waits ms",  "last in", "memory"};
+std::array<std::string, kRankHeads.size()> rank_cells(const RankFigures& rank, const RanksView& view);
+
 /// Which ranks a table of `most_rows` shows, by rank: all, or the lost ones and those that came last most
 /// often.
 std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows);

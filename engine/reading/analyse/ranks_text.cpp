@@ -23,16 +23,19 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
   out.json["followed"] = rank.followed;
   out.json["doing"] = rank.doing;
   out.json["steps"] = rank.steps;
-  out.add("samples_per_s", "samples/s", Quantity::rate, rank.samples_per_s)
-      .add("step_us", "step ms", Quantity::time, rank.step_us)
-      .add("comm_us", "comm ms", Quantity::time, rank.comm_us);
   for (const auto& [key, figure] : kStepComm) {
     if (!key.starts_with("tp_")) out.json[key] = known_json(rank.*figure);
   }
-  out.json["peak_bytes"] = known_json(rank.peak_bytes);
-  out.add("waits_us", "waits ms", Quantity::time, rank.waits_us)
-      .add("last_in", "last in", view.steps > 0 ? std::to_string(rank.last_in) : "-", rank.last_in)
-      .cell("memory", known_text(Quantity::bytes, rank.peak_bytes));
+  const Json values[] = {known_json(rank.samples_per_s),
+                         known_json(rank.step_us),
+                         known_json(rank.comm_us),
+                         known_json(rank.waits_us),
+                         rank.last_in,
+                         known_json(rank.peak_bytes)};
+  constexpr const char* kKeys[] = {"samples_per_s", "step_us", "comm_us",
+                                   "waits_us",      "last_in", "peak_bytes"};
+  const auto cells = rank_cells(rank, view);
+  for (std::size_t i = 0; i < cells.size(); ++i) out.add(kKeys[i], kRankHeads[i], cells[i], values[i]);
   if (view.straggler) out.cell("", view.straggler->rank == rank.rank ? "<" : "");
   out.json["stages"] = Json::object();
   for (const auto& [stage, time_us] : rank.stages_us) out.json["stages"][stage + "_us"] = time_us;
@@ -53,6 +56,15 @@ Json straggler_json(const RanksView& view) {
 }
 
 }  // namespace
+
+std::array<std::string, kRankHeads.size()> rank_cells(const RankFigures& rank, const RanksView& view) {
+  return {known_text(Quantity::rate, rank.samples_per_s),
+          known_text(Quantity::time, rank.step_us),
+          known_text(Quantity::time, rank.comm_us),
+          known_text(Quantity::time, rank.waits_us),
+          view.steps > 0 ? std::to_string(rank.last_in) : "-",
+          known_text(Quantity::bytes, rank.peak_bytes)};
+}
 
 std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows) {
   std::vector<const RankFigures*> out;
