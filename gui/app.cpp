@@ -9,9 +9,10 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "fields/checkpoint_folder.h"
-#include "panels/run_form.h"
+#include "panels/parts.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -57,12 +58,9 @@ App::App(AppOptions options, TextureMaker& textures, const std::function<void()>
       feed_(options_.places, on_change),
       desk_(course_places(options_, project_), on_change) {
   rates_.look();
-  LoadedSettings loaded;
-  if (options_.loaded) {
-    loaded = *options_.loaded;
-  } else if (!options_.settings.empty()) {
-    loaded = load_settings(options_.settings);
-  }
+  const LoadedSettings loaded = options_.loaded             ? *options_.loaded
+                                : options_.settings.empty() ? LoadedSettings{}
+                                                            : load_settings(options_.settings);
   state_.settings = remembered_ = loaded.settings;
   if (!loaded.message.empty()) say(loaded.message);
   state_.lesson = project_.find(loaded.settings.lesson) != nullptr ? loaded.settings.lesson
@@ -188,14 +186,12 @@ Data App::data() const {
             rates_.rates(),
             rates_.problem(),
             desk_.view()};
-  for (const auto& run : data.feed.runs->runs) {
-    if (data.started_pid > 0 &&
-        (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
-        (!data.started.words.empty() || run->view.lesson == data.started.lesson)) {
-      data.started_run = run->id;
-      break;
-    }
-  }
+  const auto* const started = find_where(data.feed.runs->runs, [&](const auto& run) {
+    return data.started_pid > 0 &&
+           (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&
+           (!data.started.words.empty() || run->view.lesson == data.started.lesson);
+  });
+  if (started != nullptr) data.started_run = (*started)->id;
   return data;
 }
 

@@ -8,6 +8,7 @@
 #include "app.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "state/links.h"
 
@@ -149,9 +150,9 @@ void App::open_editor(const std::string& file) {
 /// The learner's file of a lesson beside the skeleton.
 void App::show_changes(const std::string& lesson) {
   const auto course = desk_.view();
-  const auto own = course->exercises.find(lesson);
-  if (own == course->exercises.end()) return;
-  const MyFile& mine = own->second->mine;
+  const auto* const own = find_in(course->exercises, lesson);
+  if (own == nullptr) return;
+  const MyFile& mine = (*own)->mine;
   CodeState code{.file = as_typed(mine.path).string(), .is_diff = true};
   code.text = printable_lines(mine.text);
   code.page = code_page(printable_lines(mine.given), code.text, /*is_cpp=*/true);

@@ -4,10 +4,8 @@
 #include <algorithm>
 
 #include "app.h"
-#include "panels/compare.h"
-#include "panels/run_form.h"
+#include "panels/parts.h"
 #include "panels/views.h"
-#include "panels/watch.h"
 
 namespace isobar {
 namespace {
@@ -23,10 +21,6 @@ constexpr ImGuiWindowFlags kFixed = ImGuiWindowFlags_NoDecoration | ImGuiWindowF
 double side_width_of(const WindowSettings& settings, double window) {
   if (settings.right_width > 0) return std::clamp(settings.right_width, kLeastSide, kMostSide);
   return std::clamp(0.27 * window, 360.0, 620.0);
-}
-
-void draw_compared(Ui& ui, const Data& data, AppState& state, Requests& ask) {
-  ask.join(draw_compare(ui, data, state));
 }
 
 }  // namespace
@@ -56,7 +50,7 @@ void App::draw_left(const Data& data, Requests& ask) {
 }
 
 void App::draw_view(const Data& data, View view, Requests& ask) {
-  static constexpr DrawPanel* kDraws[kViews] = {draw_watch,       draw_descent,  draw_theatre, draw_compared,
+  static constexpr DrawPanel* kDraws[kViews] = {draw_watch,       draw_descent,  draw_theatre, draw_compare,
                                                 draw_playground,  draw_timeline, draw_maps,    draw_code,
                                                 draw_lesson_page, draw_run_form};
   kDraws[static_cast<std::size_t>(view)](ui_, data, state_, ask);

@@ -1,6 +1,5 @@
 #include "arguments.h"
 
-#include <algorithm>
 #include <filesystem>
 
 #include "analyse/replay.h"
@@ -9,6 +8,7 @@
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "record/run_folder.h"
@@ -103,8 +103,7 @@ void Arguments::choose(AppState& state) const {
   if (!is_run_folder(state.run)) return;
   // A replay says which lesson it is once it plays.
   const std::string lesson = glance(replay_.empty() ? state.run : replay_).lesson;
-  const std::vector<std::string> known = lesson_names(project_home());
-  if (std::find(known.begin(), known.end(), lesson) != known.end()) state.lesson = lesson;
+  if (holds(lesson_names(project_home()), lesson)) state.lesson = lesson;
 }
 
 void write_items(const Ui& ui, std::int64_t shown, const std::filesystem::path& file) {

@@ -10,7 +10,6 @@
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
 #include "text/line_break.h"
-#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -63,15 +62,12 @@ void draw_choice(Ui& ui, const Question& question, const QuestionChoice& choice,
 
 /// A wide button for one of a few answers; what it shows is drawn over its box.
 Box draw_option(Ui& ui, const std::string& name, const std::string& key, ImVec2 size, CardState& card) {
-  const Area place = ui.area(name, size);
-  if (place.clicked) choose(card, key);
+  const auto [box, clicked, hovered, active] = ui.area(name, size);
+  if (clicked) choose(card, key);
   const Theme& theme = ui.theme();
-  ui.canvas().fill(place.box,
-                   card.typed == key ? theme.selected
-                   : place.hovered   ? theme.hover
-                                     : theme.panel,
-                   ui.px(6));
-  return place.box;
+  const Colour ground = card.typed == key ? theme.selected : hovered ? theme.hover : theme.panel;
+  ui.canvas().fill(box, ground, ui.px(6));
+  return box;
 }
 
 /// A direction is a wide button with an arrow or a bar.
@@ -116,8 +112,8 @@ void draw_number(Ui& ui, const Question& question, CardState& card) {
 void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const CurveShape& shape) {
   const float s = canvas.scale();
   const Colour axes = mixed(theme.panel, theme.dim, 0.6F);
-  canvas.fill({box.x0, box.y0, box.x0 + s, box.y1}, axes, 0);
-  canvas.fill({box.x0, box.y1 - s, box.x1, box.y1}, axes, 0);
+  canvas.fill({box.x0, box.y0, box.x0 + s, box.y1}, axes);
+  canvas.fill({box.x0, box.y1 - s, box.x1, box.y1}, axes);
   const auto points_of = [&](const CurveShape& one) {
     std::vector<PlotPoint> out;
     for (const CurvePoint& point : one.points)
@@ -159,6 +155,11 @@ void draw_curves(Ui& ui, const Question& question, CardState& card) {
   }
 }
 
+void draw_choices(Ui& ui, const Question& question, CardState& card) {
+  if (question.rule == "curve") return draw_curves(ui, question, card);
+  for (const QuestionChoice& choice : question.choices) draw_choice(ui, question, choice, card);
+}
+
 /// The text that a line is asked of.
 const std::string& asked_text(const Data& data, const Question& question) {
   static const std::string kNone;
@@ -188,16 +189,8 @@ void draw_find(Ui& ui, const Data& data, AppState& state, const Question& questi
 }
 
 /// The ticked runs are the answer.
-Runs runs_on_card(const Data& data, const AppState& state) {
-  Runs out;
-  for (const auto& run : data.feed.runs->runs) {
-    if (state.compared.count(run->id) > 0) out.push_back(run);
-  }
-  return out;
-}
-
 void draw_make(Ui& ui, const Data& data, const AppState& state) {
-  const Runs runs = runs_on_card(data, state);
+  const Runs runs = ticked_runs(*data.feed.runs, state.compared);
   for (const auto& run : runs) ui.fitted(title_of(*run), Face::mono_small, ui.theme().text);
   ui.note(runs.empty()
               ? "Make runs of your own, then tick them in the list on the left: they are your answer."
@@ -210,7 +203,7 @@ Answer answer_on_card(const Data& data, const AppState& state, const Question& q
                       const CardState& card) {
   if (question.kind == AnswerKind::make) {
     std::vector<std::filesystem::path> folders;
-    for (const auto& run : runs_on_card(data, state)) folders.push_back(run->folder);
+    for (const auto& run : ticked_runs(*data.feed.runs, state.compared)) folders.push_back(run->folder);
     return answer_of_runs(question, folders);
   }
   const std::string& text = asked_text(data, question);
@@ -220,10 +213,7 @@ Answer answer_on_card(const Data& data, const AppState& state, const Question& q
 void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                        Requests& ask) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(6)});
-  if (question.kind == AnswerKind::choice && question.rule == "curve") draw_curves(ui, question, card);
-  if (question.kind == AnswerKind::choice && question.rule != "curve") {
-    for (const QuestionChoice& choice : question.choices) draw_choice(ui, question, choice, card);
-  }
+  if (question.kind == AnswerKind::choice) draw_choices(ui, question, card);
   if (question.kind == AnswerKind::direction) draw_directions(ui, card);
   if (question.kind == AnswerKind::number) draw_number(ui, question, card);
   if (question.kind == AnswerKind::find) draw_find(ui, data, state, question, card, ask);

@@ -9,7 +9,6 @@
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
 #include "text/markdown.h"
-#include "widgets/marks.h"
 #include "widgets/paragraph.h"
 
 namespace isobar {
@@ -20,27 +19,26 @@ constexpr std::size_t kMostWords = 300;
 /// A tick, a cross or a question mark in a disc, and the word.
 void draw_outcome(Ui& ui, Outcome outcome) {
   const Theme& theme = ui.theme();
-  const Colour colour = outcome == Outcome::right       ? theme.good
-                        : outcome == Outcome::not_right ? theme.bad
-                                                        : theme.warn;
-  const char* const words = outcome == Outcome::right       ? "Right"
-                            : outcome == Outcome::not_right ? "Not right"
-                                                            : "Cannot be answered yet";
+  const bool right = outcome == Outcome::right, wrong = outcome == Outcome::not_right;
+  const Colour colour = right ? theme.good : wrong ? theme.bad : theme.warn;
   ImGuiCanvas canvas = ui.canvas();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float s = ui.px(1);
   const float line = canvas.line_height(Face::title);
   const PlotPoint middle = {at.x + 10 * s, at.y + line / 2};
   canvas.circle(middle, 10 * s, colour, true);
-  if (outcome == Outcome::right) {
+  if (right) {
     paint_tick(canvas, middle, theme.panel);
-  } else if (outcome == Outcome::not_right) {
+  } else if (wrong) {
     canvas.mark(middle, Mark::cross, 4.4F * s, theme.panel);
   } else {
     canvas.text(middle.x, middle.y - canvas.line_height(Face::bold) / 2, "?", Face::bold, theme.panel, 0.5F);
   }
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(28));
-  ui.text(words, Face::title, readable(colour, theme.ground, 4.5));
+  ui.text(right   ? "Right"
+          : wrong ? "Not right"
+                  : "Cannot be answered yet",
+          Face::title, readable(colour, theme.ground, 4.5));
   ui.record(std::string("outcome ") + outcome_name(outcome));
 }
 
@@ -87,20 +85,15 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
       canvas.fill(bar, theme.accent, 2 * s);
       continue;
     }
-    const PlotPoint around[5] = {
-        {bar.x0, bar.y0}, {bar.x1, bar.y0}, {bar.x1, bar.y1}, {bar.x0, bar.y1}, {bar.x0, bar.y0}};
     canvas.fill(bar, with_alpha(theme.accent, 0.15F), 2 * s);
-    canvas.line(around, theme.accent, 1.5F * s, Dash::dotted);
+    canvas.outline(bar, theme.accent, 1.5F * s, Dash::dotted);
   }
   const bool has_reach = std::isfinite(truth.low) && std::isfinite(truth.high);
   if (has_reach && x_of(truth.high) - x_of(truth.low) > 3 * s) {
     const float y = at.y + row + 11 * s;
-    const PlotPoint bar[2] = {{x_of(truth.low), y}, {x_of(truth.high), y}};
-    canvas.line(bar, theme.text, 2 * s, Dash::solid);
-    for (const PlotPoint& end : bar) {
-      const PlotPoint cap[2] = {{end.x, y - 5 * s}, {end.x, y + 5 * s}};
-      canvas.line(cap, theme.text, 2 * s, Dash::solid);
-    }
+    canvas.stroke({x_of(truth.low), y}, {x_of(truth.high), y}, theme.text, 2 * s);
+    for (const float x : {x_of(truth.low), x_of(truth.high)})
+      canvas.stroke({x, y - 5 * s}, {x, y + 5 * s}, theme.text, 2 * s);
   }
   ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
   if (axis.log) ui.dim("on a logarithmic axis");
@@ -158,11 +151,6 @@ void draw_stored(Ui& ui, const Question& question, const AskedQuestion& asked, c
   if (asked.found) ui.note("As it was written down: its runs are gone, or say something else by now.");
 }
 
-void draw_page_of(Ui& ui, const Question& question, const AskedQuestion& asked, AppState& state,
-                  Requests& ask) {
-  if (!asked.page.empty()) draw_page(ui, question.lesson, asked.page, state, ask);
-}
-
 }  // namespace
 
 void draw_result(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
@@ -173,7 +161,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
     const StoredAnswer* const answer = data.course->progress.answer(question.id);
     if (stored == nullptr || answer == nullptr) return;
     draw_stored(ui, question, asked, *answer, *stored, card);
-    return draw_page_of(ui, question, asked, state, ask);
+    return draw_page(ui, question.lesson, asked.page, state, ask);
   }
   const Graded& graded = asked.revealed->graded;
   const Truth& truth = asked.revealed->truth;
@@ -198,7 +186,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
   ui.dim(graded.source);
   draw_plots(ui, asked.revealed->runs, ask);
   draw_ask_again(ui, answer, card);
-  draw_page_of(ui, question, asked, state, ask);
+  draw_page(ui, question.lesson, asked.page, state, ask);
 }
 
 }  // namespace isobar

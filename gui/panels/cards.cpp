@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
@@ -12,21 +13,15 @@
 namespace isobar {
 namespace {
 
-std::size_t shown_place(const std::vector<std::string>& ids, const std::string& shown) {
-  const auto found = std::find(ids.begin(), ids.end(), shown);
-  return found == ids.end() ? 0 : static_cast<std::size_t>(found - ids.begin());
-}
-
 /// The first that is not done with, else the first.
 std::string first_to_do(const Data& data, const std::vector<std::string>& ids) {
-  const auto found = std::find_if(ids.begin(), ids.end(), [&](const std::string& id) {
-    return data.course->of(id)->state != QuestionState::revealed;
-  });
-  return found == ids.end() ? ids.front() : *found;
+  const std::string* const found = find_where(
+      ids, [&](const std::string& id) { return data.course->of(id)->state != QuestionState::revealed; });
+  return found == nullptr ? ids.front() : *found;
 }
 
 void draw_pager(Ui& ui, const std::vector<std::string>& ids, std::string& shown) {
-  const std::size_t at = shown_place(ids, shown);
+  const auto at = static_cast<std::size_t>(std::find(ids.begin(), ids.end(), shown) - ids.begin());
   const std::string words = fmt::format("{} of {}", at + 1, ids.size());
   const float button = ui.button_width("<");
   const float right = ImGui::GetContentRegionMax().x;
@@ -179,7 +174,7 @@ void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& pl
                 const std::vector<std::string>& ids, Requests& ask) {
   if (ids.empty()) return;
   std::string& shown = state.course.shown[state.lesson + " " + place];
-  if (std::find(ids.begin(), ids.end(), shown) == ids.end()) shown = first_to_do(data, ids);
+  if (!holds(ids, shown)) shown = first_to_do(data, ids);
   const Question& question = *data.course->question(shown);
   const AskedQuestion& asked = *data.course->of(shown);
   // A question of an earlier lesson is asked once more here; its own card stays as it is.

@@ -6,9 +6,8 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
-#include "panels/run_form.h"
+#include "panels/parts.h"
 #include "panels/views.h"
-#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -104,13 +103,8 @@ void draw_run_buttons(Ui& ui, const Data& data, AppState& state, const LessonCar
 
 bool ask_to_stop(const Data& data, const AppState& state, Requests& ask) {
   const std::string live = live_choice(data, state);
-  if (!live.empty() && live != data.started_run) {
-    ask.stop_run = live;
-  } else if (data.starting) {
-    ask.stop_started = true;
-  } else {
-    ask.stop_run = live;
-  }
+  ask.stop_started = data.starting && (live.empty() || live == data.started_run);
+  if (!ask.stop_started) ask.stop_run = live;
   return data.starting || !live.empty();
 }
 
@@ -165,19 +159,16 @@ void draw_console(Ui& ui, const Data& data, AppState& state) {
                 ui.px(1.5F));
   const std::string last =
       lines && !lines->empty() ? lines->back() : "The console is empty: it shows what a run says.";
-  canvas.text(at.x + ui.px(28), y,
-              canvas.fitted(open ? "Console" : last, open ? Face::small : Face::mono_small,
-                            width - status_width - ui.px(70)),
-              open ? Face::small : Face::mono_small, theme.dim);
+  canvas.fitted_text(at.x + ui.px(28), y, width - status_width - ui.px(70), open ? "Console" : last,
+                     open ? Face::small : Face::mono_small, theme.dim);
   canvas.text(at.x + width - ui.px(14), y, status, Face::small, theme.dim, 1);
   if (!open) return;
   ImGui::BeginChild("console lines", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(3)});
   if (lines) {
-    const auto first = static_cast<int>(lines->size());
     ImGui::PushFont(ui.fonts().of(Face::mono_small));
     ImGuiListClipper clipper;
-    clipper.Begin(first);
+    clipper.Begin(static_cast<int>(lines->size()));
     while (clipper.Step()) {
       for (int i = clipper.DisplayStart; i < clipper.DisplayEnd; ++i) {
         ImGui::SetCursorPosX(ui.px(14));

@@ -1,5 +1,3 @@
-#include "panels/compare.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,17 +6,13 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "draw/plot.h"
-#include "panels/scoreboard.h"
-#include "panels/watch.h"
+#include "panels/parts.h"
+#include "panels/views.h"
 
 namespace isobar {
 namespace {
 
 constexpr float kKeysRoom = 300;  // kept below the plots, where the window is high enough for it
-
-Mark mark_of(AppState& state, const RunEntry& run) {
-  return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
-}
 
 /// Whether all runs of a lesson, or more than half of them, have the value that run `index` has: the lesson's
 /// name says the rest.
@@ -92,23 +86,19 @@ void draw_others(Ui& ui, const ComparedRuns& made, const Labels& labels, AppStat
       x = 0;
     }
     x += chip + ui.px(6);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
     ImGui::PushID(run->id.c_str());
-    if (ImGui::InvisibleButton("chip", {chip, ui.px(26)})) ask.show_run = run->id;
-    ui.record("chip " + run->name);
-    const bool hovered = ImGui::IsItemHovered();
+    const auto [box, clicked, hovered, active] = ui.area("chip " + run->name, {chip, ui.px(26)});
+    if (clicked) ask.show_run = run->id;
     ui.tip(run->name + "\n" + run_line(*run) + "\nClick to watch it; right click takes it out");
     if (hovered && ImGui::IsMouseClicked(1)) state.compared.erase(run->id);
     ImGui::PopID();
     ImGuiCanvas canvas = ui.canvas();
-    const Box box = {at.x, at.y, at.x + chip, at.y + ui.px(26)};
     canvas.fill(box, hovered ? ui.theme().hover : ui.theme().raised, ui.px(13));
-    canvas.mark({at.x + ui.px(14), at.y + ui.px(13)}, mark_of(state, *run), ui.px(4),
-                run_colour(ui, state, *run));
-    canvas.text(at.x + ui.px(26), at.y + ui.px(6), label, Face::small, ui.theme().text);
+    const float middle = box.y0 + ui.px(13);
+    canvas.mark({box.x0 + ui.px(14), middle}, run_mark(state, *run), ui.px(4), run_colour(ui, state, *run));
+    canvas.text(box.x0 + ui.px(26), box.y0 + ui.px(6), label, Face::small, ui.theme().text);
     if (run->view.state != RunState::done)
-      canvas.circle({at.x + chip - ui.px(12), at.y + ui.px(13)}, ui.px(3),
-                    state_colour(ui.theme(), run->view.state), true);
+      canvas.circle({box.x1 - ui.px(12), middle}, ui.px(3), state_colour(ui.theme(), run->view.state), true);
   }
 }
 
@@ -117,13 +107,12 @@ void draw_comm(Ui& ui, const ComparedRuns& made, const Labels& labels) {
   for (const ComparedCase& one : made.cases) {
     const std::optional<RanksView>& ranks = one.figures.repeats.front().ranks;
     const std::string comm = ranks ? comm_sentence(*ranks) : "";
-    if (!comm.empty())
-      ui.wrapped("Communication of " + labels.at(one.run->id) + ": " + comm, Face::small, ui.theme().dim);
+    if (!comm.empty()) ui.note("Communication of " + labels.at(one.run->id) + ": " + comm);
   }
 }
 
-void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, const char* curve,
-                  const char* title, ImVec2 size, Requests& ask) {
+void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& state, const std::string& curve,
+                  const std::string& title, ImVec2 size, Requests& ask) {
   CompareState& compare = state.compare;
   PlotSpec spec;
   spec.id = curve;
@@ -131,13 +120,13 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   spec.title = title;
   set_x_axis(spec, state.x_axis());
   spec.legend = false;
-  const bool rates = std::string_view(curve) == "train/samples_per_s";
+  const bool rates = curve == "train/samples_per_s";
   spec.from_zero = rates;
   const bool sparse = state.x_axis() == XAxis::epoch || state.x_axis() == XAxis::samples;
   spec.empty = sparse ? "None of these runs has it over this x axis." : "None of these runs recorded it.";
   for (const auto& run : runs) {
     PlotLine line = line_of(run, curve, state.x_axis(), labels.at(run->id), run_colour(ui, state, *run),
-                            mark_of(state, *run));
+                            run_mark(state, *run));
     line.id = run->id;
     if (rates) show_as_band(line, ui.bands());
     spec.lines.push_back(std::move(line));
@@ -147,21 +136,17 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   for (std::size_t i = 0; i < equals.size(); ++i) spec.lines[i].equals = equals[i];
   PlotView& view = compare.views[curve];
   const PlotAsk plot = show_plot(ui, spec, view, compare.link, size);
-  if (!plot.export_wanted) return;
   spec.legend = true;  // on its own, a figure must say what its lines are
-  ask.save = save_of_plot(ui, plot, spec, view, compare.link, "compare");
+  save_plot(ui, plot, spec, view, compare.link, "compare", ask);
 }
 
 void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector<KeyRow>& keys,
                AppState& state) {
   const auto different = static_cast<std::size_t>(
       std::count_if(keys.begin(), keys.end(), [](auto& row) { return row.differs; }));
-  ImGui::AlignTextToFramePadding();
-  ui.text(fmt::format("Keys: {} differ of {}", different, keys.size()), Face::bold);
-  ImGui::SameLine(0, ui.px(16));
-  ui.input("filter compared keys", state.compare.key_filter, "Filter keys", ui.px(180));
-  ImGui::SameLine();
-  ui.checkbox("equal keys", &state.compare.all_keys, "equal ones too");
+  ui.framed().text(fmt::format("Keys: {} differ of {}", different, keys.size()), Face::bold);
+  ui.beside(16).input("filter compared keys", state.compare.key_filter, "Filter keys", ui.px(180));
+  ui.beside().checkbox("equal keys", &state.compare.all_keys, "equal ones too");
   const int columns = 1 + static_cast<int>(std::min<std::size_t>(runs.size(), 40));
   const ImGuiTableFlags flags =
       ImGuiTableFlags_BordersInnerH | ImGuiTableFlags_ScrollX | ImGuiTableFlags_SizingFixedFit;
@@ -197,17 +182,12 @@ void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector
 }
 
 void draw_add_place(Ui& ui, AppState& state, Requests& ask) {
+  std::string& place = state.compare.place;
+  ui.input("runs folder", place, "Folder with runs or event files", ui.px(260));
   const bool entered =
-      ui.input("runs folder", state.compare.place, "Folder with runs or event files", ui.px(260));
-  (void)entered;
-  const bool go =
       ImGui::IsItemDeactivatedAfterEdit() && ImGui::IsKeyPressed(ImGui::GetKeyIndex(ImGuiKey_Enter));
-  ImGui::SameLine();
-  if ((ui.button("Add folder", ButtonKind::plain, !state.compare.place.empty()) || go) &&
-      !state.compare.place.empty()) {
-    ask.place = state.compare.place;
-    state.compare.place.clear();
-  }
+  const bool clicked = ui.beside().button("Add folder", ButtonKind::plain, !place.empty());
+  if ((clicked || entered) && !place.empty()) ask.place = std::exchange(place, "");
 }
 
 /// Curves that at least one run has, beside those that are always drawn.
@@ -232,18 +212,16 @@ void draw_overlays(Ui& ui, const Runs& runs, const Labels& labels, AppState& sta
   const float rows = 4.0F / static_cast<float>(columns);
   const float height = std::clamp((room.y - ui.px(kKeysRoom)) / rows, ui.px(260), ui.px(420));
   const ImVec2 size = {(room.x - gaps) / static_cast<float>(columns), height};
-  const auto next = [&](bool same_row) {
-    if (columns == 4 || (same_row && columns > 1)) ImGui::SameLine(0, ui.px(8));
-  };
-  draw_overlay(ui, runs, labels, state, "train/loss", "Training loss", size, ask);
-  next(true);
-  draw_overlay(ui, runs, labels, state, "valid/loss", "Validation loss", size, ask);
-  next(false);
-  draw_overlay(ui, runs, labels, state, "valid/rmse_u10m", "RMSE of u10m (σ)", size, ask);
-  next(true);
-  const char* const last = state.compare.extra.empty() ? "train/samples_per_s" : state.compare.extra.c_str();
-  const std::string title = state.compare.extra.empty() ? throughput_title() : state.compare.extra;
-  draw_overlay(ui, runs, labels, state, last, title.c_str(), size, ask);
+  const std::string& extra = state.compare.extra;
+  const std::pair<std::string, std::string> curves[] = {
+      {"train/loss", "Training loss"},
+      {"valid/loss", "Validation loss"},
+      {"valid/rmse_u10m", "RMSE of u10m (σ)"},
+      {extra.empty() ? "train/samples_per_s" : extra, extra.empty() ? throughput_title() : extra}};
+  for (int i = 0; i < 4; ++i) {
+    if (i % columns != 0) ui.beside(8);
+    draw_overlay(ui, runs, labels, state, curves[i].first, curves[i].second, size, ask);
+  }
 }
 
 }  // namespace
@@ -255,8 +233,7 @@ std::vector<KeyRow> key_rows(const Runs& runs) {
   return key_rows(configs);
 }
 
-Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
-  Requests ask;
+void draw_compare(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const Runs ticked = ticked_runs(*data.feed.runs, state.compared);
   if (ticked.empty()) {
     if (ui.empty_state(
@@ -270,8 +247,7 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     }
     ImGui::SetCursorPosX(ImGui::GetCursorPosX() +
                          std::max(0.0F, (ImGui::GetContentRegionAvail().x - ui.px(370)) / 2));
-    draw_add_place(ui, state, ask);
-    return ask;
+    return draw_add_place(ui, state, ask);
   }
   CompareState& compare = state.compare;
   Runs beside;
@@ -285,34 +261,28 @@ Requests draw_compare(Ui& ui, const Data& data, AppState& state) {
     compare.equals.clear();
   }
   const std::shared_ptr<const ComparedRuns> made = compare.made;
-  const Runs& runs = made->shown;
-  const std::vector<KeyRow>& keys = compare.keys;
   const Labels labels = compare.labels;  // a copy: a click may take a run out within this frame
-  state.compare.link.begin_frame();
+  compare.link.begin_frame();
   ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
   ImGui::BeginChild("comparison");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(8)});
   if (!made->cases.empty()) draw_scoreboard(ui, *made, labels, state, ask);
   draw_comm(ui, *made, labels);
   draw_others(ui, *made, labels, state, ask);
-  draw_plot_controls(ui, state, state.compare.link);
-  if (ImGui::GetItemRectMax().x + ui.px(230) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth()) {
-    ImGui::SameLine(0, ui.px(16));
-  }
-  std::string extra = state.compare.extra.empty() ? "none" : state.compare.extra;
-  ImGui::AlignTextToFramePadding();
-  ui.dim("also");
-  ImGui::SameLine(0, ui.px(6));
-  if (ui.combo("also", other_curves(runs), extra, ui.px(150)))
-    state.compare.extra = extra == "none" ? "" : extra;
-  draw_overlays(ui, runs, labels, state, ask);
+  draw_plot_controls(ui, state, compare.link);
+  if (ImGui::GetItemRectMax().x + ui.px(230) < ImGui::GetWindowPos().x + ImGui::GetWindowWidth())
+    ui.beside(16);
+  std::string extra = compare.extra.empty() ? "none" : compare.extra;
+  ui.label("also");
+  if (ui.combo("also", other_curves(made->shown), extra, ui.px(150)))
+    compare.extra = extra == "none" ? "" : extra;
+  draw_overlays(ui, made->shown, labels, state, ask);
   ui.gap(2);
-  draw_keys(ui, runs, labels, keys, state);
+  draw_keys(ui, made->shown, labels, compare.keys, state);
   draw_add_place(ui, state, ask);
   ImGui::PopStyleVar();
   ImGui::EndChild();
   ImGui::PopStyleColor();
-  return ask;
 }
 
 }  // namespace isobar

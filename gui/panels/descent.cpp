@@ -7,8 +7,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/descent_scene.h"
-#include "panels/run_form.h"
-#include "panels/scene.h"
+#include "panels/parts.h"
 #include "panels/views.h"
 #include "record/run_folder.h"
 #include "widgets/plot_widget.h"
@@ -40,9 +39,7 @@ void keep_walk(const Data& data, const LessonCard& card, AppState& state) {
     mine.problem.clear();
     mine.walk.reset();
     try {
-      Settings settings;
-      settings.sets = request.sets;
-      mine.config = load_config(data.project.home, card.info, settings, "cpu").config;
+      mine.config = load_config(data.project.home, card.info, {.sets = request.sets}, "cpu").config;
       mine.walk = std::make_unique<DescentWalk>(*mine.config);
     } catch (const Error& error) {
       mine.problem = error.text();
@@ -186,7 +183,8 @@ void draw_loss(Ui& ui, DescentState& mine, Requests& ask) {
   mine.link.fit_x = true;
   mine.link.begin_frame();
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  show_saved_plot(ui, spec, mine.view, mine.link, {room.x, std::max(ui.px(150), room.y)}, "", ask);
+  const ImVec2 size = {room.x, std::max(ui.px(150), room.y)};
+  save_plot(ui, show_plot(ui, spec, mine.view, mine.link, size), spec, mine.view, mine.link, "", ask);
 }
 
 void draw_settings(Ui& ui, AppState& state) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "panels/lesson_parts.h"
 #include "widgets/places.h"
@@ -83,17 +84,11 @@ void draw_buttons(Ui& ui, const Data& data, const OwnExercise& own, Requests& as
 }  // namespace
 
 void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests& ask) {
-  const auto found = data.course->exercises.find(lesson);
-  if (found == data.course->exercises.end()) {
-    ui.dim("This lesson has no exercise.");
-    return;
-  }
-  const OwnExercise& own = *found->second;
+  const auto* const found = find_in(data.course->exercises, lesson);
+  if (found == nullptr) return ui.dim("This lesson has no exercise.");
+  const OwnExercise& own = **found;
   const CardBox box(ui, "exercise", ui.theme().ground);
-  if (!own.problem.empty()) {
-    ui.problem(own.problem);
-    return;
-  }
+  if (!own.problem.empty()) return ui.problem(own.problem);
   ui.text(own.exercise.title, Face::bold);
   ui.dim(fmt::format("about {} minutes", own.exercise.minutes));
   ui.sentence(own.exercise.text);
@@ -102,8 +97,7 @@ void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests
     if (ui.button("Put the skeleton into my/", ButtonKind::primary, !data.starting, "begin the exercise"))
       ask.start = RunRequest{.lesson = lesson, .words = {"exercise", lesson}};
     ui.tip("./isobar exercise " + lesson + "; a file of yours is never overwritten");
-    draw_checks(ui, own);
-    return;
+    return draw_checks(ui, own);
   }
   ui.wrapped_readable(as_typed(own.mine.path).string(), Face::mono_small, ui.theme().dim);
   draw_buttons(ui, data, own, ask);
@@ -119,11 +113,11 @@ void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests
 }
 
 void draw_tour(Ui& ui, const Data& data, AppState& state, Requests& ask) {
-  const auto found = data.course->tours.find(state.lesson);
-  if (found == data.course->tours.end() || found->second.empty()) return;
+  const auto* const found = find_in(data.course->tours, state.lesson);
+  if (found == nullptr || found->empty()) return;
   ui.gap(4);
   ui.text("Tour of the code", Face::bold);
-  for (const PlacedStop& placed : found->second) {
+  for (const PlacedStop& placed : *found) {
     const TourStop& stop = placed.stop;
     if (placed.is_asked || placed.line == 0) {
       ui.wrapped(stop.asks, Face::text, ui.theme().dim);

@@ -7,7 +7,6 @@
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
 #include "panels/views.h"
-#include "widgets/marks.h"
 
 namespace isobar {
 namespace {
@@ -75,12 +74,10 @@ void draw_rate(Canvas& canvas, const Theme& theme, const Box& row, float y, doub
 /// A rate of another machine: a grey number, and whose it is.
 void draw_foreign_rate(Canvas& canvas, const Theme& theme, const Box& row, float y, const std::string& whose,
                        double rate) {
-  const float s = canvas.scale();
-  const float left = left_of(canvas, row);
-  const float right = right_of(canvas, row);
+  const float s = canvas.scale(), left = left_of(canvas, row), right = right_of(canvas, row);
   const std::string number = engineering(rate, 3) + " /s";
   const float room = right - left - canvas.text_width(number, Face::small) - 8 * s;
-  canvas.text(left, y - 1 * s, canvas.fitted(whose, Face::small, room), Face::small, theme.dim);
+  canvas.fitted_text(left, y - 1 * s, room, whose, Face::small, theme.dim);
   canvas.text(right, y - 1 * s, number, Face::small, theme.dim, 1);
 }
 
@@ -101,9 +98,7 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
 bool tells_published(const Data& data, const LessonCard& card) {
   const LessonProgress* const progress = progress_of(data, card.info.name);
   const bool is_known = progress != nullptr && data.course->problems.count(card.info.name) == 0;
-  return !card.info.published.years.empty() && is_known &&
-         std::any_of(progress->beats.begin(), progress->beats.end(),
-                     [](const BeatState& beat) { return beat.beat == Beat::reveal && beat.done; });
+  return !card.info.published.years.empty() && is_known && is_done(*progress, Beat::reveal);
 }
 
 std::string lesson_tip(const Data& data, const LessonCard& card) {
@@ -149,14 +144,14 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const LessonR
   if (const LessonProgress* const progress = progress_of(data, card.info.name))
     paint_beats(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
   canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
-  canvas.text(row.x0 + 40 * s, row.y0 + 6 * s,
-              canvas.fitted(card.short_title, Face::bold, row.width() - 112 * s), Face::bold, theme.text);
+  const float left = left_of(canvas, row);
+  canvas.fitted_text(left, row.y0 + 6 * s, row.width() - 112 * s, card.short_title, Face::bold, theme.text);
   const Colour colour = !card.cannot_run.empty() ? theme.warn
                         : runs.running           ? theme.accent
                         : runs.done              ? theme.good
                                                  : theme.dim;
-  canvas.text(row.x0 + 40 * s, row.y0 + 25 * s,
-              canvas.fitted(state_text(card, runs), Face::small, row.width() - 50 * s), Face::small, colour);
+  canvas.fitted_text(left, row.y0 + 25 * s, row.width() - 50 * s, state_text(card, runs), Face::small,
+                     colour);
   float y = row.y0 + 44 * s;
   if (runs.best > 0) {
     draw_rate(canvas, theme, row, y, runs.best / rates.most_here,
@@ -173,7 +168,6 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const LessonR
 }
 
 bool matches(const RunEntry& run, const std::string& filter) {
-  if (filter.empty()) return true;
   const auto lower = [](std::string text) {
     std::transform(text.begin(), text.end(), text.begin(),
                    [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
@@ -183,23 +177,17 @@ bool matches(const RunEntry& run, const std::string& filter) {
       lower(run.name + " " + run.view.lesson + " " + run.view.preset + " " + state_name(run.view.state) +
             " " + run.view.device + " " + run.view.host + " " + run.view.fault + " " +
             measure_text(run.view) + " " + run.view.group + " " + run.note);
-  std::size_t begin = 0;
-  const std::string wanted = lower(filter);
-  while (begin < wanted.size()) {  // every word must be there
-    const std::size_t end = std::min(wanted.find(' ', begin), wanted.size());
-    if (end > begin && all.find(wanted.substr(begin, end - begin)) == std::string::npos) return false;
-    begin = end + 1;
-  }
-  return true;
+  const std::vector<std::string> words = split(lower(filter), ' ');
+  return std::ranges::all_of(words, [&](const std::string& word) { return all.find(word) != all.npos; });
 }
 
 std::string result_text(const RunEntry& run) {
   const RunSummary& summary = run.view.summary;
   if (run.foreign) return "events";
-  if (!summary.measure.empty())
-    return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
-  if (summary.has_scores) return fmt::format("{} {}", summary.headline, engineering(summary.rmse, 3));
-  if (!summary.has_losses)
+  const bool is_measure = !summary.measure.empty();
+  if (!is_measure && summary.has_scores)
+    return fmt::format("{} {}", summary.headline, engineering(summary.rmse, 3));
+  if (is_measure || !summary.has_losses)
     return summary.samples_per_s > 0 ? engineering(summary.samples_per_s, 3) + " samples/s" : "";
   return summary.steps > 0 ? "loss " + engineering(summary.last_loss, 3) : "";
 }
@@ -243,8 +231,8 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);
   const std::string name =
       run->view.lesson.empty() ? run->name : run->view.lesson.substr(0, 2) + "  " + short_run_name(*run);
-  canvas.text(row.x0 + 34 * s, row.y0 + 5 * s,
-              canvas.fitted(name, Face::text, row.width() - right_width - 50 * s), Face::text, theme.text);
+  canvas.fitted_text(row.x0 + 34 * s, row.y0 + 5 * s, row.width() - right_width - 50 * s, name, Face::text,
+                     theme.text);
   std::string words;
   for (const std::string& mark : marks_of(run->view)) words += mark + " · ";
   words += (run->view.preset.empty() ? "" : run->view.preset + " · ") +
@@ -255,15 +243,15 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
            (run->note.empty() ? "" : " · " + run->note);
   const bool dot = draw_dot(canvas, theme, *run, {row.x0 + 38 * s, row.y0 + 32 * s});
   const float left = row.x0 + (dot ? 48 : 34) * s;
-  canvas.text(
-      left, row.y0 + 24 * s, canvas.fitted(words, Face::small, row.x1 - 10 * s - left), Face::small,
-      run->view.state == RunState::failed || run->view.state == RunState::died ? theme.bad : theme.dim);
+  const bool is_bad = run->view.state == RunState::failed || run->view.state == RunState::died;
+  canvas.fitted_text(left, row.y0 + 24 * s, row.x1 - 10 * s - left, words, Face::small,
+                     is_bad ? theme.bad : theme.dim);
 }
 
 }  // namespace
 
 void draw_ladder(Ui& ui, const Data& data, AppState& state, Requests& ask) {
-  ui.text("LADDER", Face::small, ui.theme().dim);
+  ui.dim("LADDER");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
   const LadderRates rates = rates_of(data);
   for (std::size_t i = 0; i < rates.runs.size(); ++i)
@@ -274,18 +262,13 @@ void draw_ladder(Ui& ui, const Data& data, AppState& state, Requests& ask) {
 
 void draw_runs(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const StoreSnapshot& runs = *data.feed.runs;
-  std::vector<std::shared_ptr<const RunEntry>> shown;
-  for (const auto& run : runs.runs) {
-    if (matches(*run, state.run_filter)) shown.push_back(run);
-  }
-  ui.text(fmt::format("RUNS  {}", shown.size() == runs.runs.size()
-                                      ? human_count(static_cast<std::int64_t>(shown.size()))
-                                      : fmt::format("{} of {}", shown.size(), runs.runs.size())),
-          Face::small, ui.theme().dim);
-  if (state.focus_filter) {
-    ui.focus_here();
-    state.focus_filter = false;
-  }
+  Runs shown;
+  std::ranges::copy_if(runs.runs, std::back_inserter(shown),
+                       [&](const auto& run) { return matches(*run, state.run_filter); });
+  ui.dim(fmt::format("RUNS  {}", shown.size() == runs.runs.size()
+                                     ? human_count(static_cast<std::int64_t>(shown.size()))
+                                     : fmt::format("{} of {}", shown.size(), runs.runs.size())));
+  if (std::exchange(state.focus_filter, false)) ui.focus_here();
   ui.input("filter runs", state.run_filter, "Filter  ( / )", -1);
   for (const std::string& problem : runs.problems) ui.warning(problem);
   if (runs.unread > 0) ui.dim(fmt::format("reading {} more ...", runs.unread));

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "core/find.h"
 #include "core/text.h"
 #include "panels/lesson_parts.h"
 #include "panels/views.h"
@@ -18,9 +19,8 @@ void draw_problems(Ui& ui, const Data& data, const LessonCard& card) {
     ui.warning(data.course->progress_problem);
     ui.record("progress problem");
   }
-  if (const auto problem = data.course->problems.find(card.info.name);
-      problem != data.course->problems.end()) {
-    ui.problem("Its questions cannot be read: " + problem->second);
+  if (const std::string* const problem = find_in(data.course->problems, card.info.name)) {
+    ui.problem("Its questions cannot be read: " + *problem);
     ui.record("questions problem");
   }
 }
@@ -68,17 +68,10 @@ class LessonFlow {
 
   /// Questions of earlier lessons that were not gone over here yet.
   Ids opening_ids() const {
-    const auto opening = data_.course->openings.find(lesson());
-    if (opening == data_.course->openings.end()) return {};
-    Ids out;
-    std::copy_if(opening->second.begin(), opening->second.end(), std::back_inserter(out),
-                 [&](auto& id) { return !data_.course->progress.has_beat(lesson(), opening_mark(id)); });
+    const Ids* const opening = find_in(data_.course->openings, lesson());
+    Ids out = opening == nullptr ? Ids() : *opening;
+    std::erase_if(out, [&](auto& id) { return data_.course->progress.has_beat(lesson(), opening_mark(id)); });
     return out;
-  }
-
-  bool is_done(Beat beat) const {
-    return std::any_of(progress_.beats.begin(), progress_.beats.end(),
-                       [&](const BeatState& one) { return one.beat == beat && one.done; });
   }
 
   void read() {
@@ -89,7 +82,7 @@ class LessonFlow {
     page(Beat::read);
     if (card_.readme.of(Beat::read).empty()) ui_.dim("This lesson has no README yet.");
     ui_.gap(4);
-    if (is_done(Beat::read)) {
+    if (is_done(progress_, Beat::read)) {
       go_on("On to the questions", Beat::predict, false);
     } else if (ui_.button("I have read it", ButtonKind::primary, data_.course->may_write)) {
       ask_.course = beat_request(lesson(), beat_name(Beat::read));
@@ -112,18 +105,17 @@ class LessonFlow {
 
   /// The runs of all answers, one question after the other.
   void make_all() {
-    const auto waiting = data_.course->waiting.find(lesson());
-    if (waiting == data_.course->waiting.end() || waiting->second.ids.size() < 2) return;
-    const auto count = static_cast<std::int64_t>(waiting->second.ids.size());
+    const WaitingQuestions* const waiting = find_in(data_.course->waiting, lesson());
+    if (waiting == nullptr || waiting->ids.size() < 2) return;
     if (ui_.button("Make the runs of all", ButtonKind::plain, !data_.starting)) {
-      for (const std::string& id : waiting->second.ids)
+      for (const std::string& id : waiting->ids)
         ask_.queue.push_back(runs_request(*data_.course->question(id)));
     }
-    ImGui::SameLine(0, ui_.px(10));
-    ImGui::AlignTextToFramePadding();
     const std::size_t queued = data_.starting ? data_.queued : 0;
-    ui_.dim(queued > 0 ? counted(static_cast<std::int64_t>(queued), "question") + " to follow"
-                       : counted(count, "question") + ", about " + about_seconds(waiting->second.cost_s));
+    ui_.beside(10).framed().dim(queued > 0
+                                    ? counted(static_cast<std::int64_t>(queued), "question") + " to follow"
+                                    : counted(std::ssize(waiting->ids), "question") + ", about " +
+                                          about_seconds(waiting->cost_s));
     ui_.gap(4);
   }
 
@@ -148,10 +140,7 @@ class LessonFlow {
     if (!run || run->view.lesson != lesson() || data_.course->own_run != run->folder || !own) return;
     ui_.gap(4);
     ui_.text("From your run", Face::bold);
-    if (!own->nothing.empty()) {
-      ui_.note(own->nothing + (own->hint.empty() ? "" : ": " + own->hint));
-      return;
-    }
+    if (!own->nothing.empty()) return ui_.note(own->nothing + (own->hint.empty() ? "" : ": " + own->hint));
     draw_drawing(ui_, "own picture", own->drawing);
   }
 
@@ -208,9 +197,8 @@ void draw_lesson_page(Ui& ui, const Data& data, AppState& state, Requests& ask) 
   draw_problems(ui, data, *card);
   const LessonProgress* const progress = progress_of(data, card->info.name);
   if (progress == nullptr) return draw_page(ui, card->info.name, card->readme.of(Beat::read), state, ask);
-  const auto chosen = state.course.beats.find(state.lesson);
-  const Beat shown =
-      chosen != state.course.beats.end() ? chosen->second : progress->next.value_or(Beat::read);
+  const Beat* const chosen = find_in(state.course.beats, state.lesson);
+  const Beat shown = chosen != nullptr ? *chosen : progress->next.value_or(Beat::read);
   if (const std::optional<Beat> clicked = draw_beat_strip(ui, *progress, shown))
     state.course.beats[state.lesson] = *clicked;
   ImGui::BeginChild((state.lesson + " " + beat_name(shown)).c_str());

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/find.h"
 #include "core/text.h"
 #include "draw/chart.h"
 #include "draw/colour.h"
-#include "panels/run_form.h"
-#include "widgets/marks.h"
+#include "panels/parts.h"
 
 namespace isobar {
 namespace {
@@ -77,20 +77,16 @@ Axis calibration_axis(const Calibration& calibration) {
   return {.least = std::pow(10, low), .most = std::pow(10, high), .log = true};
 }
 
-/// One entry of the legend; gives the x behind it.
-float paint_entry(Canvas& canvas, const Theme& theme, PlotPoint at, Mark mark, Colour colour,
-                  const std::string& words) {
-  const float s = canvas.scale();
-  canvas.mark({at.x + 5 * s, at.y + 9 * s}, mark, 4.5F * s, colour);
-  canvas.text(at.x + 15 * s, at.y + 1 * s, words, Face::small, theme.text);
-  return at.x + 15 * s + canvas.text_width(words, Face::small) + 16 * s;
-}
-
 }  // namespace
 
 const LessonProgress* progress_of(const Data& data, const std::string& lesson) {
-  const auto found = data.course->lessons.find(lesson);
-  return found == data.course->lessons.end() || found->second.beats.empty() ? nullptr : &found->second;
+  const LessonProgress* const found = find_in(data.course->lessons, lesson);
+  return found == nullptr || found->beats.empty() ? nullptr : found;
+}
+
+bool is_done(const LessonProgress& progress, Beat beat) {
+  const BeatState* const state = find_by(progress.beats, &BeatState::beat, beat);
+  return state != nullptr && state->done;
 }
 
 std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown) {
@@ -113,8 +109,8 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
     const Box cell = {left + ui.px(2), at.y, left + each - ui.px(2), at.y + height};
     if (is_shown || place.hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
     if (i + 1 < progress.beats.size()) {
-      const PlotPoint way[2] = {{x + ui.px(14), y}, {x + each - ui.px(14), y}};
-      canvas.line(way, state.is_done() ? theme.good : theme.line, ui.px(1.5F), Dash::solid);
+      canvas.stroke({x + ui.px(14), y}, {x + each - ui.px(14), y}, state.is_done() ? theme.good : theme.line,
+                    ui.px(1.5F));
     }
   }
   for (std::size_t i = 0; i < progress.beats.size(); ++i) {
@@ -234,16 +230,17 @@ void draw_calibration(Ui& ui, const Data& data) {
   const Theme& theme = ui.theme();
   const ImVec2 at = ImGui::GetCursorScreenPos();
   const float width = std::min(ImGui::GetContentRegionAvail().x, ui.px(420));
-  const float x = paint_entry(canvas, theme, point_of(at), Mark::circle, theme.series[0], "you");
-  if (!calibration.formulas.empty())
-    paint_entry(canvas, theme, {x, at.y}, Mark::ring, theme.series[1], "the formulas");
   Sketch sketch(canvas, theme);
+  std::vector<LegendEntry> legend = {{.words = "you", .colour = theme.series[0], .mark = Mark::circle}};
+  if (!calibration.formulas.empty())
+    legend.push_back({.words = "the formulas", .colour = theme.series[1], .mark = Mark::ring});
+  const float below = sketch.legend(point_of(at), width, legend);
   ChartSpec spec;
   spec.x = spec.y = calibration_axis(calibration);
   spec.x_title = "measured";
   spec.y_title = "predicted";
   spec.height = 0.6F * width / canvas.scale();
-  const ChartArea area = paint_chart(sketch, spec, {at.x, at.y + ui.px(24)}, width);
+  const ChartArea area = paint_chart(sketch, spec, {at.x, below + ui.px(4)}, width);
   sketch.line(area.at(spec.x.least, spec.y.least), area.at(spec.x.most, spec.y.most), theme.dim, 1.5F);
   const auto paint = [&](const std::vector<CalibrationPoint>& points, Mark mark, Colour colour) {
     for (const CalibrationPoint& point : points) {

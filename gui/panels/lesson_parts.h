@@ -5,14 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "draw/drawing.h"
+#include "draw/sketch.h"
 #include "state/state.h"
-#include "widgets/marks.h"
 
 namespace isobar {
 
 /// Null where nothing is known yet.
 const LessonProgress* progress_of(const Data& data, const std::string& lesson);
+
+bool is_done(const LessonProgress& progress, Beat beat);
 
 /// The beats of a lesson in a row, each with what is done; the one that was clicked.
 std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown);

@@ -3,20 +3,52 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/find.h"
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
-#include "draw/field_map.h"
-#include "panels/run_parts.h"
-#include "panels/scene.h"
+#include "panels/parts.h"
 #include "panels/views.h"
-#include "panels/watch.h"
-#include "state/map_pictures.h"
 
 namespace isobar {
 namespace {
 
 constexpr double kFrame_s = 0.5;  // that a validation is shown for while they play
+
+/// Root mean square over the map, rows weighted by the cosine of their latitude (row 0 is the north pole).
+double weighted_rms(std::span<const float> a, std::span<const float> b, std::int64_t rows,
+                    std::int64_t columns) {
+  double sum = 0;
+  double weights = 0;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    const double latitude =
+        rows > 1 ? (90.0 - 180.0 * static_cast<double>(row) / static_cast<double>(rows - 1)) : 0;
+    const double weight = std::max(0.0, std::cos(latitude * 3.14159265358979323846 / 180));
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const auto i = static_cast<std::size_t>(row * columns + column);
+      const double difference = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+      if (!std::isfinite(difference)) continue;
+      sum += weight * difference * difference;
+      weights += weight;
+    }
+  }
+  return weights > 0 ? std::sqrt(sum / weights) : 0;
+}
+
+/// Limits that hold all of them; while one channel of one run plays they only grow, so that what changes is
+/// the forecast and not its scale.
+void set_limits(MapsState& maps, bool goes_on, MapLimits values, double error_most) {
+  if (goes_on && maps.most > maps.least)
+    values = {std::min(values.least, maps.least), std::max(values.most, maps.most)};
+  values.part();
+  maps.least = values.least;
+  maps.most = values.most;
+  maps.error_most = goes_on ? std::max(maps.error_most, error_most) : error_most;
+  if (!(maps.error_most > 0)) maps.error_most = 1;
+}
+
+/// Errors are drawn around zero.
+bool is_signed(MapPart part) { return part == MapPart::error || part == MapPart::persistence_error; }
 
 std::string channel_name(const RunEntry& run, int channel) {
   const auto at = static_cast<std::size_t>(channel);
@@ -37,7 +69,7 @@ int channel_of(const AppState& state, const RunEntry& run, std::int64_t channels
 std::int64_t step_of(const MapsState& maps, const RunDetail& detail) {
   const auto& steps = detail.field_steps;
   if (steps.empty()) return -1;
-  return std::find(steps.begin(), steps.end(), maps.step) != steps.end() ? maps.step : steps.back();
+  return holds(steps, maps.step) ? maps.step : steps.back();
 }
 
 void draw_map_tip(Ui& ui, const MapsState& maps, const Box& map, ImVec2 mouse) {
@@ -52,13 +84,12 @@ void draw_map_tip(Ui& ui, const MapsState& maps, const Box& map, ImVec2 mouse) {
       90.0 - 180.0 * static_cast<double>(row) / static_cast<double>(std::max<std::int64_t>(1, set.rows - 1));
   const double longitude = 360.0 * static_cast<double>(column) / static_cast<double>(set.columns);
   ImGui::BeginTooltip();
-  ui.text(fmt::format("{:.1f}°{} {:.1f}°E   row {}, column {}", std::fabs(latitude), latitude < 0 ? "S" : "N",
-                      longitude, row, column),
-          Face::small, ui.theme().dim);
+  ui.dim(fmt::format("{:.1f}°{} {:.1f}°E   row {}, column {}", std::fabs(latitude), latitude < 0 ? "S" : "N",
+                     longitude, row, column));
   const char* const names[3] = {"input", "target", "prediction"};
   double values[3] = {};
   for (int i = 0; i < 3; ++i) {
-    values[i] = static_cast<double>(field_of(set, i, maps.drawn_channel)[at]);
+    values[i] = static_cast<double>(set.of(i, maps.drawn_channel)[at]);
     ui.text(fmt::format("{:>8}  {}", engineering(values[i], 3), names[i]), Face::mono_small);
   }
   ui.text(fmt::format("{:>8}  error", engineering(values[2] - values[1], 3)), Face::mono_small);
@@ -133,7 +164,7 @@ std::string fields_csv(const MapsState& maps) {
   std::string csv = "row,column,input,target,prediction\n";
   for (std::int64_t at = 0; at < set.rows * set.columns; ++at) {
     const auto value = [&](int which) {
-      return field_of(set, which, maps.drawn_channel)[static_cast<std::size_t>(at)];
+      return set.of(which, maps.drawn_channel)[static_cast<std::size_t>(at)];
     };
     csv += fmt::format("{},{},{},{},{}\n", at / set.columns, at % set.columns, value(0), value(1), value(2));
   }
@@ -232,10 +263,38 @@ void draw_score(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
     return at;
   };
   const PlotAsk plot = show_plot(ui, spec, maps.view, maps.link, {box.width(), box.height()}, paint);
-  if (auto file = save_of_plot(ui, plot, spec, maps.view, maps.link, run->name)) ask.save = std::move(file);
+  save_plot(ui, plot, spec, maps.view, maps.link, run->name, ask);
 }
 
 }  // namespace
+
+void update_pictures(MapsState& maps, const std::shared_ptr<const FieldSet>& set, int channel) {
+  if (maps.drawn == set && maps.drawn_channel == channel) return;
+  const bool goes_on = maps.drawn && maps.drawn->run == set->run && maps.drawn_channel == channel;
+  maps.drawn = set;
+  maps.drawn_channel = channel;
+  const auto input = set->of(0, channel), target = set->of(1, channel), prediction = set->of(2, channel);
+  const std::vector<float> error = difference(prediction, target);
+  const std::vector<float> persistence_error = difference(input, target);
+  MapLimits values, errors;  // one scale holds both errors
+  for (const auto shown : {input, target, prediction}) values.see(shown);
+  for (const auto* const shown : {&error, &persistence_error}) errors.see(*shown);
+  set_limits(maps, goes_on, values, errors.size());
+  const auto draw = [&](MapPart part, std::span<const float> shown) {
+    const bool is_error = is_signed(part);
+    maps.pictures[static_cast<std::size_t>(part)] =
+        draw_map(shown, static_cast<int>(set->rows), static_cast<int>(set->columns),
+                 is_error ? -maps.error_most : maps.least, is_error ? maps.error_most : maps.most,
+                 is_error ? MapColours::diverging : MapColours::sequential);
+  };
+  draw(MapPart::prediction, prediction);
+  draw(MapPart::error, error);
+  draw(MapPart::persistence, input);
+  draw(MapPart::persistence_error, persistence_error);
+  draw(MapPart::target, target);
+  maps.rmse = weighted_rms(prediction, target, set->rows, set->columns);
+  maps.persistence_rmse = weighted_rms(input, target, set->rows, set->columns);
+}
 
 std::pair<std::string, std::int64_t> wanted_fields(const Data& data, const AppState& state) {
   const auto run = data.feed.runs->find(state.run);
@@ -252,9 +311,7 @@ void draw_maps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const std::shared_ptr<const FieldSet>& set = data.feed.fields;
   if (!set || set->run != id || (set->step != step && set->values.empty()))
     return ui.nothing("Reading the fields ...", "This takes a moment.");
-  if (set->values.empty() || set->channels < 1 || set->rows < 1 || set->columns < 1)
-    return ui.nothing("The fields cannot be shown",
-                      set->problem.empty() ? "The file is empty." : set->problem);
+  if (set->values.empty()) return ui.nothing("The fields cannot be shown", set->problem);
   MapsState& maps = state.maps;
   const int channel = channel_of(state, *run, set->channels);
   update_pictures(maps, set, channel);

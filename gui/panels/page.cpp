@@ -6,7 +6,6 @@
 #include "panels/lesson_parts.h"
 #include "state/links.h"
 #include "text/lesson_page.h"
-#include "widgets/marks.h"
 #include "widgets/paragraph.h"
 
 namespace isobar {

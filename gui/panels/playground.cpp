@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "analyse/run_prediction.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "draw/stage_bars.h"
-#include "panels/run_form.h"
-#include "panels/scene.h"
+#include "panels/parts.h"
 #include "panels/views.h"
 #include "record/run_summary.h"
 #include "widgets/plot_widget.h"
@@ -39,14 +39,16 @@ void keep_up(const Data& data, const LessonCard& card, AppState& state) {
   mine.step = play(data.project, card.info, request.preset, request.sets, *data.rates);
   mine.plain = play(data.project, card.info, request.preset, {}, *data.rates);
   mine.curve.clear();
-  for (const Knob& knob : mine.knobs) {
-    if (knob.key == mine.turned)
-      mine.curve = play_all(data.project, card.info, request.preset, request.sets, *data.rates, knob);
-  }
+  if (const Knob* const knob = find_by(mine.knobs, &Knob::key, mine.turned))
+    mine.curve = play_all(data.project, card.info, request.preset, request.sets, *data.rates, *knob);
 }
 
-std::string figures_of(const PlayedStep& step) {
-  return fmt::format("{:.1f} ms   {:.1f} samples/s", step.stages.step_us() * 1e-3, step.samples_per_s());
+std::string figures_of(double step_us, double samples_per_s) {
+  return fmt::format("{:.1f} ms   {:.1f} samples/s", step_us * 1e-3, samples_per_s);
+}
+
+StageBar predicted_bar(const std::string& label, const PlayedStep& step) {
+  return {label, figures_of(step.stages.step_us(), step.samples_per_s()), step.stages.named(), true};
 }
 
 /// The chosen run where it is one of this lesson, with what sets it apart from the settings.
@@ -61,22 +63,16 @@ void add_measured(const Data& data, const AppState& state, std::vector<StageBar>
     differs.resize(kMostNamed);
     differs.push_back(fmt::format("and {} more", more));
   }
-  StageBar bar{
-      .label = "Measured: " + title_of(*run) +
-               (differs.empty() ? ", these settings" : ", with another " + joined(differs)),
-      .words = fmt::format("{:.1f} ms   {:.1f} samples/s", summary.step_us * 1e-3, summary.samples_per_s),
-      .stages_us = summary.stages_us};
-  bars.push_back(std::move(bar));
+  bars.push_back({"Measured: " + title_of(*run) +
+                      (differs.empty() ? ", these settings" : ", with another " + joined(differs)),
+                  figures_of(summary.step_us, summary.samples_per_s), summary.stages_us});
 }
 
 void draw_bars(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const PlayState& mine = state.play;
-  std::vector<StageBar> bars = {
-      {"Predicted: these settings", figures_of(mine.step), mine.step.stages.named(), /*predicted=*/true}};
-  const bool is_plain = state.form().changed.empty();
-  if (!is_plain && mine.plain.is_known())
-    bars.push_back(
-        {"Predicted: the preset as it is", figures_of(mine.plain), mine.plain.stages.named(), true});
+  std::vector<StageBar> bars = {predicted_bar("Predicted: these settings", mine.step)};
+  if (!state.form().changed.empty() && mine.plain.is_known())
+    bars.push_back(predicted_bar("Predicted: the preset as it is", mine.plain));
   add_measured(data, state, bars);
   ImGuiCanvas canvas = ui.canvas();
   const Box box = ui.panel(stage_bars_height(bars, canvas), "predicted stages");
@@ -118,8 +114,7 @@ void draw_answer(Ui& ui, const Data& data, const PlayState& mine) {
 
 void draw_curve(Ui& ui, AppState& state, Requests& ask) {
   PlayState& mine = state.play;
-  const auto knob =
-      std::find_if(mine.knobs.begin(), mine.knobs.end(), [&](auto& one) { return one.key == mine.turned; });
+  const Knob* const knob = find_by(mine.knobs, &Knob::key, mine.turned);
   PlotSpec spec;
   spec.id = "predicted-throughput";
   spec.title = "Predicted samples/s";
@@ -127,7 +122,7 @@ void draw_curve(Ui& ui, AppState& state, Requests& ask) {
   spec.legend = false;
   spec.from_zero = true;
   mine.link.log_x = true;
-  if (knob != mine.knobs.end() && mine.curve.size() > 1) {
+  if (knob != nullptr && mine.curve.size() > 1) {
     spec.title = "Predicted samples/s by " + knob->key;
     spec.x_title = knob->title + (knob->unit.empty() ? "" : ", " + knob->unit);
     PlotLine line = line_of("predicted", ui.theme().accent, mine.curve);
@@ -143,7 +138,8 @@ void draw_curve(Ui& ui, AppState& state, Requests& ask) {
   mine.link.fit_x = true;
   mine.link.begin_frame();
   const ImVec2 room = ImGui::GetContentRegionAvail();
-  show_saved_plot(ui, spec, mine.view, mine.link, {room.x, std::max(ui.px(kPlot), room.y)}, "", ask);
+  const ImVec2 size = {room.x, std::max(ui.px(kPlot), room.y)};
+  save_plot(ui, show_plot(ui, spec, mine.view, mine.link, size), spec, mine.view, mine.link, "", ask);
 }
 
 void draw_actions(Ui& ui, const Data& data, AppState& state, Requests& ask) {

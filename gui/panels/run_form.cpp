@@ -1,5 +1,3 @@
-#include "panels/run_form.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,10 +6,13 @@
 #include "config/keys.h"
 #include "config/load.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/memory.h"
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
+#include "panels/parts.h"
+#include "panels/views.h"
 
 namespace isobar {
 namespace {
@@ -113,7 +114,7 @@ std::string value_text(const KeyPlace& place) {
   return toml_value(place);
 }
 
-std::map<std::string, std::string> values_of(Config& config) {
+std::map<std::string, std::string> values_of(Config config) {
   std::map<std::string, std::string> out;
   for (const Key& key : keys_of(config)) out[key.name] = value_text(key.place);
   return out;
@@ -121,20 +122,15 @@ std::map<std::string, std::string> values_of(Config& config) {
 
 /// The key that an error of the configuration is about: "--set KEY=..." stands in `where`.
 std::string key_of_error(const Error& error) {
-  const std::string prefix = "--set ";
-  if (error.where().rfind(prefix, 0) != 0) return "";
-  const std::string rest = error.where().substr(prefix.size());
-  return rest.substr(0, rest.find('='));
+  constexpr std::string_view kBefore = "--set ";
+  if (!error.where().starts_with(kBefore)) return "";
+  return split(error.where().substr(kBefore.size()), '=').front();
 }
 
 std::string preset_of(const Project& project, const LessonCard& card, const FormState& form) {
   if (!form.preset.empty()) return form.preset;
-  const auto found = card.info.presets.find(project.device_kind);
-  return found == card.info.presets.end() ? "" : found->second;
-}
-
-bool knows_preset(const Project& project, const std::string& preset) {
-  return std::find(project.presets.begin(), project.presets.end(), preset) != project.presets.end();
+  const std::string* const own = find_in(card.info.presets, project.device_kind);
+  return own == nullptr ? "" : *own;
 }
 
 /// The field of one key. The value of the preset is what an empty change means.
@@ -163,22 +159,23 @@ void draw_key(Ui& ui, const Data& data, const Key& key, FormState& form) {
   const std::string name = key.name.substr(key.name.find('.') + 1);
   ui.text(ui.canvas().fitted(name, Face::mono_small, width - field - ui.px(34)), Face::mono_small,
           changed ? ui.theme().text : ui.theme().dim);
-  const auto comment = data.project.comments.find(key.name);
-  if (comment != data.project.comments.end()) ui.tip(key.name + ": " + comment->second);
+  const std::string* const comment = find_in(data.project.comments, key.name);
+  if (comment != nullptr) ui.tip(key.name + ": " + *comment);
   ImGui::SameLine(width - field - ui.px(30));  // a change puts its x there, and nothing moves
   draw_value(ui, key, form, field);
   if (changed) {
-    ImGui::SameLine(width - ui.px(22));
     ImGui::PushFont(ui.fonts().of(Face::small));
-    if (ui.button("x", ButtonKind::quiet, true, "reset " + key.name))
+    if (ui.at_x(width - ui.px(22)).button("x", ButtonKind::quiet, true, "reset " + key.name))
       form.set(key.name, form.values[key.name]);
     ImGui::PopFont();
     ui.tip("Back to the preset's " + form.values[key.name]);
   }
   const bool wrong = form.problem_key == key.name;
-  if (wrong || comment != data.project.comments.end()) {
-    ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ui.px(4));
-    ui.wrapped(wrong ? form.problem : comment->second, Face::small, wrong ? ui.theme().bad : ui.theme().dim);
+  if (wrong || comment != nullptr) ImGui::SetCursorPosY(ImGui::GetCursorPosY() - ui.px(4));
+  if (wrong) {
+    ui.problem(form.problem);
+  } else if (comment != nullptr) {
+    ui.note(*comment);
   }
   ImGui::PopID();
 }
@@ -232,13 +229,12 @@ void check_form(const Project& project, FormState& form) {
   const LessonCard* const card = project.find(form.lesson);
   if (card == nullptr) return;
   try {
-    Settings plain;
-    plain.preset = form.preset;
-    LoadedConfig base = load_config(project.home, card->info, plain, project.device_kind);
-    form.values = values_of(base.config);
-    Settings all = plain;
-    all.sets = request_of(form).sets;
-    load_config(project.home, card->info, all, project.device_kind);
+    const auto load = [&](const std::vector<std::string>& sets) {
+      return load_config(project.home, card->info, {.preset = form.preset, .sets = sets},
+                         project.device_kind);
+    };
+    form.values = values_of(load({}).config);
+    load(request_of(form).sets);
   } catch (const Error& error) {
     form.problem = printable(error.what(), 300) +
                    (error.hint().empty() ? "" : " (" + printable(error.hint(), 200) + ")");
@@ -250,7 +246,7 @@ void follow_preset(const Project& project, FormState& form, const RunEntry& run)
   const RunView& view = run.view;
   if (form.picked || !form.changed.empty() || view.lesson != form.lesson || view.preset == form.preset)
     return;
-  if (!knows_preset(project, view.preset) || run.foreign || !view.is_measured_here()) return;
+  if (!holds(project.presets, view.preset) || run.foreign || !view.is_measured_here()) return;
   form.preset = view.preset;
   form.stale = true;
 }
@@ -259,16 +255,14 @@ void fill_form(const Project& project, FormState& form, const RunEntry& run) {
   const LessonCard* const card = project.find(run.view.lesson);
   if (card == nullptr || !run.detail) return;
   form.lesson = run.view.lesson;
-  form.preset = knows_preset(project, run.view.preset) ? run.view.preset : "";
+  form.preset = holds(project.presets, run.view.preset) ? run.view.preset : "";
   form.picked = true;
   form.changed.clear();
   check_form(project, form);
   for (const auto& [key, value] : run.detail->config) {
     // What the run found out by itself ("auto", 0 threads) stays free.
-    const auto preset_value = form.values.find(key);
-    const bool resolved = preset_value != form.values.end() && is_left_open(key, preset_value->second);
-    if (honours(card->info, key) && !resolved && preset_value != form.values.end() &&
-        preset_value->second != value)
+    const std::string* const own = find_in(form.values, key);
+    if (honours(card->info, key) && own != nullptr && !is_left_open(key, *own) && *own != value)
       form.changed[key] = value;
   }
   check_form(project, form);

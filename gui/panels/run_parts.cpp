@@ -1,5 +1,3 @@
-#include "panels/run_parts.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +10,7 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
-#include "state/comparison.h"
+#include "panels/parts.h"
 
 namespace isobar {
 namespace {
@@ -65,40 +63,23 @@ void draw_next(Ui& ui, const Data& data, const RunVerdict& verdict, const RunVie
 
 constexpr std::size_t kMostRows = 8;
 
-std::string milliseconds(double time_us) { return time_us < 0 ? "-" : fmt::format("{:.1f}", time_us * 1e-3); }
+/// Where the columns of figures end, in pixels of scale 1 from the left edge; the bar takes what is left.
+constexpr std::array<float, kRankHeads.size()> kFigureRights = {236, 306, 376, 450, 512, 586};
+constexpr float kBar = 610, kLeastBar = 60;
 
-/// A column of numbers that end at `right`, in pixels of scale 1 from the left edge.
-struct Column {
-  float right;
-  const char* head;
-  std::string (*words)(const RanksView& view, const RankFigures& rank);
-};
-using Ranks = const RanksView&;
-using Rank = const RankFigures&;
-constexpr Column kColumns[] = {
-    {236, "samples/s",
-     [](Ranks, Rank rank) {
-       return rank.samples_per_s > 0 ? fmt::format("{:.1f}", rank.samples_per_s) : "-";
-     }},
-    {306, "step ms", [](Ranks, Rank rank) { return milliseconds(rank.step_us); }},
-    {376, "comm ms", [](Ranks, Rank rank) { return milliseconds(rank.comm_us); }},
-    {450, "waits ms", [](Ranks, Rank rank) { return milliseconds(rank.waits_us); }},
-    {512, "last in",
-     [](Ranks view, Rank rank) { return view.steps > 0 ? fmt::format("{}", rank.last_in) : "-"; }},
-    {586, "memory", [](Ranks, Rank rank) {
-       return rank.peak_bytes < 0 ? "-" : human_bytes(static_cast<std::uint64_t>(rank.peak_bytes));
-     }}};
-constexpr float kBar = 610, kLeastBar = 60;  // the bar takes what is left
+template <class Cells>
+void paint_figures(Canvas& canvas, const Cells& cells, float x, float y, Face face, Colour colour) {
+  for (std::size_t i = 0; i < kFigureRights.size(); ++i)
+    canvas.text(x + canvas.scale() * kFigureRights[i], y, cells[i], face, colour, 1);
+}
 
 void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   const Colour dim = ui.theme().dim;
   canvas.text(box.x0 + ui.px(8), box.y0, "rank", Face::small, dim);
-  for (const Column& column : kColumns)
-    canvas.text(box.x0 + ui.px(column.right), box.y0, column.head, Face::small, dim, 1);
+  paint_figures(canvas, kRankHeads, box.x0, box.y0, Face::small, dim);
   const float left = box.x0 + ui.px(kBar);
   if (box.x1 - left < ui.px(kLeastBar)) return;
-  canvas.text(left, box.y0, canvas.fitted("own work, then exposed comm", Face::small, box.x1 - left),
-              Face::small, dim);
+  canvas.fitted_text(left, box.y0, box.x1 - left, "own work, then exposed comm", Face::small, dim);
 }
 
 void draw_bar(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigures& rank, const Box& box) {
@@ -123,10 +104,9 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const std::string state = !rank.has_stream ? "no stream" : slow ? "straggler" : state_name(rank.state);
   canvas.text(box.x0 + ui.px(8), y, fmt::format("{}", rank.rank), Face::bold, colour);
   const std::string where = rank.host.empty() ? state : state + ", " + rank.host;
-  canvas.text(box.x0 + ui.px(40), y, canvas.fitted(where, Face::small, ui.px(140)), Face::small,
-              rank.is_lost() || slow ? colour : theme.dim);
-  for (const Column& column : kColumns)
-    canvas.text(box.x0 + ui.px(column.right), y, column.words(view, rank), Face::text, theme.text, 1);
+  canvas.fitted_text(box.x0 + ui.px(40), y, ui.px(140), where, Face::small,
+                     rank.is_lost() || slow ? colour : theme.dim);
+  paint_figures(canvas, rank_cells(rank, view), box.x0, y, Face::text, theme.text);
   draw_bar(ui, canvas, view, rank, box);
 }
 
@@ -162,44 +142,37 @@ void draw_run_head(Ui& ui, const RunEntry& run) {
   } else {
     ui.wrapped(line, Face::text, colour);
   }
-  std::string facts = run.view.preset.empty() ? "" : "preset " + run.view.preset + "   ";
-  if (!run.view.device.empty())
-    facts += "on " + run.view.device + (run.view.host.empty() ? "" : " of " + run.view.host) + "   ";
-  if (!run.view.started.empty())
-    facts +=
-        (run.view.provenance == "predicted" ? "made " : "started ") + minute_text(run.view.started) + "   ";
-  if (run.view.summary.samples_per_s > 0) {
-    facts += engineering(run.view.summary.samples_per_s, 4) + " samples/s";
-    if (run.view.summary.world > 1) facts += fmt::format(" on {} ranks", run.view.summary.world);
-    const double mfu = run.view.summary.mfu();
-    if (mfu > 0) facts += fmt::format(", MFU {:.1f} %", 100 * mfu);
-    if (run.view.summary.peak_is_too_low()) facts += ", MFU not known";
-    facts += "   ";
+  const RunView& view = run.view;
+  const RunSummary& summary = view.summary;
+  std::vector<std::string> facts;
+  if (!view.preset.empty()) facts.push_back("preset " + view.preset);
+  if (!view.device.empty())
+    facts.push_back("on " + view.device + (view.host.empty() ? "" : " of " + view.host));
+  if (!view.started.empty())
+    facts.push_back((view.provenance == "predicted" ? "made " : "started ") + minute_text(view.started));
+  if (summary.samples_per_s > 0) {
+    std::string& rate = facts.emplace_back(engineering(summary.samples_per_s, 4) + " samples/s");
+    if (summary.world > 1) rate += fmt::format(" on {} ranks", summary.world);
+    if (summary.mfu() > 0) rate += fmt::format(", MFU {:.1f} %", 100 * summary.mfu());
+    if (summary.peak_is_too_low()) rate += ", MFU not known";
   }
-  if (!run.view.provenance.empty() && !run.view.point.empty()) facts += "with " + run.view.point + "   ";
-  ui.note(facts.empty() ? run.folder.string() : facts);
-  if (run.view.summary.is_crowded()) ui.warning(crowded_sentence(run.view.summary.processor_wait));
-  if (!run.view.replay_of.empty())
-    ui.warning(fmt::format("a replay of {} at {:g}x", run.view.replay_of, run.view.replay_speed));
-  if (!run.view.fault.empty()) ui.warning("with the fault " + run.view.fault + ": a mistake on purpose");
-  if (run.view.throttle_mb_per_s > 0)
-    ui.warning(fmt::format("on a disk that was made slow: {} MB/s", run.view.throttle_mb_per_s));
-  if (run.view.data_source == "synthetic") ui.warning("on data that was made up");
-  if (const std::string& measure = run.view.summary.measure; !measure.empty())
-    ui.note(measure_text(run.view) + ": " + measure_sentence(measure));
+  if (!view.provenance.empty() && !view.point.empty()) facts.push_back("with " + view.point);
+  ui.note(facts.empty() ? run.folder.string() : joined(facts, "   "));
+  if (summary.is_crowded()) ui.warning(crowded_sentence(summary.processor_wait));
+  for (const std::string& mark : marks_of(view)) ui.warning(mark);
+  if (!summary.measure.empty()) ui.note(sentence_case(measure_sentence(summary.measure)));
   if (!run.problem.empty()) ui.warning(run.problem);
   if (run.detail && run.detail->ranks) {
     const RanksView& ranks = *run.detail->ranks;
     if (ranks.straggler) ui.warning(straggler_sentence(ranks));
     for (const std::string& line : lost_rank_sentences(ranks, 2)) ui.problem(line);
   }
-  if (run.view.unread_lines > 0) {
-    ui.warning(fmt::format("{} lines of the stream could not be read", run.view.unread_lines));
-  }
-  LeftOut left_out = run.view.left_out;
+  if (view.unread_lines > 0)
+    ui.warning(fmt::format("{} lines of the stream could not be read", view.unread_lines));
+  LeftOut left_out = view.left_out;
   if (run.detail) left_out.add(run.detail->series.left_out());
   for (const std::string& sentence : left_out.sentences()) ui.warning(sentence);
-  for (const std::string& remark : run.view.remarks) ui.note(remark);
+  for (const std::string& remark : view.remarks) ui.note(remark);
 }
 
 std::string skill_text(double rmse, double persistence) {
@@ -208,8 +181,8 @@ std::string skill_text(double rmse, double persistence) {
   return fmt::format("{:.1f} % {} persistence", std::abs(part), part < 0 ? "below" : "above");
 }
 
-int draw_ranks(Ui& ui, const RanksView& view, int chosen) {
-  int clicked = -1;
+std::optional<int> draw_ranks(Ui& ui, const RanksView& view, int chosen) {
+  std::optional<int> clicked;
   const Theme& theme = ui.theme();
   const int hosts = view.hosts();
   ui.text(fmt::format("{} ranks on {}", view.world,
@@ -222,12 +195,9 @@ int draw_ranks(Ui& ui, const RanksView& view, int chosen) {
   if (view.straggler) ui.wrapped(straggler_sentence(view), Face::text, theme.warn);
   for (const std::string& line : lost_rank_sentences(view, 3)) ui.wrapped(line, Face::text, theme.bad);
   if (const std::string comm = comm_sentence(view); !comm.empty()) ui.note("Communication " + comm);
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
   ImGuiCanvas canvas = ui.canvas();
-  draw_header(ui, canvas, {at.x, at.y, at.x + width, at.y + ui.px(20)});
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, ui.px(2)});
-  ui.gap(18);
+  draw_header(ui, canvas, ui.space(ui.px(18)));
   const std::vector<const RankFigures*> shown = shown_ranks(view, kMostRows);
   for (const RankFigures* const rank : shown) {
     Box box;

@@ -1,9 +1,8 @@
-#include "panels/scene.h"
-
+// Knobs, steps, and what is saved.
 #include <algorithm>
 #include <cstdlib>
 
-#include "panels/watch.h"
+#include "panels/parts.h"
 
 namespace isobar {
 
@@ -53,10 +52,12 @@ std::string draw_form_knobs(Ui& ui, FormState& form, const std::vector<Knob>& kn
   return turned;
 }
 
-void show_saved_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
-                     const std::string& run, Requests& ask) {
-  const PlotAsk plot = show_plot(ui, spec, view, link, size);
-  if (auto file = save_of_plot(ui, plot, spec, view, link, run)) ask.save = std::move(file);
+void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
+               const std::string& run, Requests& ask) {
+  if (!plot.save) return;
+  const float height = std::max(plot.box.height(), ui.px(240));  // a small one is a whole plot on paper
+  ask.save = SaveRequest{run.empty() ? spec.id : run + "-" + spec.id, *plot.save,
+                         plot_file(ui, *plot.save, spec, view, link, plot.box.width(), height)};
 }
 
 void save_drawing(Ui& ui, const Box& box, const std::string& name, const std::function<std::string()>& csv,

@@ -1,5 +1,3 @@
-#include "panels/scoreboard.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +7,7 @@
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/stage_bars.h"
-#include "widgets/plot_widget.h"
+#include "panels/parts.h"
 
 namespace isobar {
 namespace {
@@ -56,7 +54,7 @@ ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std:
   out.label = label_of(compared, labels, index);
   out.facts = facts_of(compared, index);
   out.colour = run_colour(ui, state, entry);
-  out.mark = static_cast<Mark>(state.colours.slot(entry.id) / 8 % 8);
+  out.mark = run_mark(state, entry);
   out.rate = rate.median();
   out.least = rate.least();
   out.most = rate.most();
@@ -128,9 +126,7 @@ void draw_sentence(Ui& ui, const ComparedRuns& compared, const Labels& labels, s
   ui.wrapped(sentence.substr(0, answer) + (answer == std::string::npos ? "" : "."), Face::bold,
              ui.theme().text);
   if (answer != std::string::npos) {
-    std::string why = sentence.substr(answer + 2);
-    why.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(why.front())));
-    ui.wrapped(why, Face::text, ui.theme().text);
+    ui.sentence(sentence_case(sentence.substr(answer + 2)));
   }
   const std::string command = repeats_command(compared.cases.front().figures, compared.cases[other].figures,
                                               compared.against[other - 1]);
@@ -141,16 +137,13 @@ void draw_sentence(Ui& ui, const ComparedRuns& compared, const Labels& labels, s
 
 void draw_board(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state, Requests& ask) {
   ScoreSpec spec;
-  spec.id = "scoreboard";
   spec.title = "Samples/s, and a step by stage";
   spec.empty = "No run here has recorded a step.";
   for (std::size_t i = 0; i < compared.cases.size(); ++i)
     spec.rows.push_back(row_of(ui, compared, labels, i, state));
-  const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGuiCanvas canvas = ui.canvas();
-  const float height = scoreboard_height(spec, canvas);
-  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
-  canvas.fill(box, ui.theme().panel, ui.px(6));
+  const Box box = ui.panel(scoreboard_height(spec, canvas));
+  const ImVec2 below = ImGui::GetCursorScreenPos();
   const std::size_t other = compared.cases.size() > 1 ? other_of(compared, state) : 0;
   const std::vector<Box> rows = paint_scoreboard(canvas, ui.theme(), spec, box);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -162,25 +155,18 @@ void draw_board(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppS
     const float links = canvas.text_width("Watch", Face::small) + canvas.text_width("Remove", Face::small);
     ImGui::SetCursorScreenPos({rows[i].x1 - ui.px(18) - links, rows[i].y0 + ui.px(25)});
     if (ui.link("Watch", "watch " + entry.name)) ask.show_run = entry.id;
-    ImGui::SameLine(0, ui.px(10));
-    if (ui.link("Remove", "remove " + entry.name)) untick(compared, entry, state);
+    if (ui.beside(10).link("Remove", "remove " + entry.name)) untick(compared, entry, state);
     ImGui::SetCursorScreenPos(least_of(rows[i]));
-    if (ImGui::InvisibleButton("score", {rows[i].width(), rows[i].height()})) state.compare.other = entry.id;
-    ui.record("score " + entry.name);
+    if (ui.area("score " + entry.name, {rows[i].width(), rows[i].height()}).clicked)
+      state.compare.other = entry.id;
     ui.tip(entry.name + "\n" + run_line(entry) +
            (i == 0 ? "\nThe base: the lowest lesson here" : "\nClick to compare it with the base below"));
     ImGui::PopID();
   }
-  ImGui::SetCursorScreenPos({at.x, box.y1});
-  ImGui::Dummy({1, 1});
-  const auto kind = save_menu(ui, box);
-  if (!kind) return;
-  const auto paint = [&](Canvas& onto) {
-    paint_scoreboard(onto, ui.theme(), spec, {0, 0, box.width(), height});
-  };
-  ask.save = SaveRequest{
-      "compare-throughput", *kind,
-      *kind == ExportKind::csv ? scoreboard_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};
+  ImGui::SetCursorScreenPos(below);
+  const auto paint = [&](Canvas& onto, const Box& in) { paint_scoreboard(onto, ui.theme(), spec, in); };
+  save_drawing(
+      ui, box, "compare-throughput", [&] { return scoreboard_csv(spec); }, paint, ask);
 }
 
 void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, std::size_t other,
@@ -188,7 +174,6 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
   const RunComparison& found = compared.against[other - 1];
   if (found.stages.empty()) return;
   WaterfallSpec spec;
-  spec.id = "waterfall";
   spec.base = label_of(compared, labels, 0);
   spec.other = label_of(compared, labels, other);
   spec.title =
@@ -207,22 +192,12 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
     }
   }
   if (spec.terms.size() < found.stages.size()) spec.terms.push_back({"others", others_us});
-  const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGuiCanvas canvas = ui.canvas();
-  const float height = waterfall_height(spec, canvas);
-  const Box box = {at.x, at.y, at.x + ImGui::GetContentRegionAvail().x, at.y + height};
-  canvas.fill(box, ui.theme().panel, ui.px(6));
-  paint_waterfall(canvas, ui.theme(), spec, box);
-  ui.record("waterfall", box);
-  ImGui::Dummy({box.width(), height});
-  const auto kind = save_menu(ui, box);
-  if (!kind) return;
-  const auto paint = [&](Canvas& onto) {
-    paint_waterfall(onto, ui.theme(), spec, {0, 0, box.width(), height});
-  };
-  ask.save = SaveRequest{
-      "compare-waterfall", *kind,
-      *kind == ExportKind::csv ? waterfall_csv(spec) : drawing(ui, *kind, box.width(), height, paint)};
+  const Box box = ui.panel(waterfall_height(spec, canvas), "waterfall");
+  const auto paint = [&](Canvas& onto, const Box& in) { paint_waterfall(onto, ui.theme(), spec, in); };
+  paint(canvas, box);
+  save_drawing(
+      ui, box, "compare-waterfall", [&] { return waterfall_csv(spec); }, paint, ask);
 }
 
 }  // namespace
@@ -231,12 +206,15 @@ Colour run_colour(const Ui& ui, AppState& state, const RunEntry& run) {
   return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
 }
 
+Mark run_mark(AppState& state, const RunEntry& run) {
+  return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
+}
+
 void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state,
                      Requests& ask) {
   const std::size_t other = compared.cases.size() > 1 ? other_of(compared, state) : 0;
   draw_sentence(ui, compared, labels, other, ask);
-  if (!state.compare.common.empty())
-    ui.wrapped("All of them: " + state.compare.common, Face::small, ui.theme().dim);
+  if (!state.compare.common.empty()) ui.note("All of them: " + state.compare.common);
   draw_board(ui, compared, labels, state, ask);
   draw_identical(ui, compared, labels);
   if (other > 0) draw_waterfall(ui, compared, labels, other, state, ask);

@@ -5,7 +5,7 @@
 
 #include "core/text.h"
 #include "draw/theatre_scene.h"
-#include "panels/scene.h"
+#include "panels/parts.h"
 #include "panels/views.h"
 
 namespace isobar {

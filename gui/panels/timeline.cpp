@@ -8,7 +8,7 @@
 #include "core/text.h"
 #include "draw/bars.h"
 #include "draw/colour.h"
-#include "panels/run_parts.h"
+#include "panels/parts.h"
 #include "panels/views.h"
 
 namespace isobar {
@@ -39,11 +39,7 @@ void make_again(TimelineState& state, const RunEntry& run, const std::shared_ptr
 
 Colour colour_of(const Theme& theme, const std::string& name, bool communicates) {
   if (name == "wait") return with_alpha(theme.dim, communicates ? 0.45F : 0.15F);
-  if (is_collective(name)) return stage_colour(theme, "comm");
-  if (name == "read") return stage_colour(theme, "load");
-  if (name == "normalise") return theme.series[4];
-  if (name == "upload") return stage_colour(theme, "copy");
-  return stage_colour(theme, name);
+  return name == "normalise" ? theme.series[4] : stage_colour(theme, stage_of_span(name));
 }
 
 std::string tip_of(const SpanTable& table, const SpanRow& span, bool communicates) {
@@ -56,26 +52,13 @@ std::string tip_of(const SpanTable& table, const SpanRow& span, bool communicate
 }
 
 Gantt gantt_of(const Theme& theme, const SpanTable& table, const Timeline& timeline) {
-  const auto ms = [&](std::int64_t us) { return static_cast<double>(us - timeline.begin_us) * 1e-3; };
   const std::vector<bool> communicates = comm_tracks(table);
-  Gantt out;
-  out.end = ms(timeline.end_us);
-  out.axis = "time in ms";
-  for (const std::size_t track : timeline.tracks) {
-    if (out.rows.size() == kMostTracks) break;
-    GanttRow row{table.tracks[track], {}};
-    for (const std::size_t i : timeline.spans) {
-      const SpanRow& span = table.spans[i];
-      const std::string& name = table.names[span.name];
-      if (span.track == track)
-        row.spans.push_back({ms(span.begin_us), ms(span.end_us), name == "wait" ? "" : name,
-                             colour_of(theme, name, communicates[track])});
-    }
-    out.rows.push_back(std::move(row));
-  }
-  for (const StepWindow& window : timeline.drawn)
-    out.marks.push_back({ms(window.begin_us), fmt::format("step {}", window.step)});
-  return out;
+  std::vector<std::size_t> tracks = timeline.tracks;
+  tracks.resize(std::min(tracks.size(), kMostTracks));
+  return timeline_gantt(table, timeline, tracks, [&](const std::string& name, std::size_t track) {
+    return GanttSpan{.words = name == "wait" ? "" : name,
+                     .colour = colour_of(theme, name, communicates[track])};
+  });
 }
 
 /// The stage comm of the loop is what nothing hides: its time is shaded over all tracks. The span under the
@@ -109,33 +92,28 @@ void draw_figures(Ui& ui, const SpanTable& table, const std::vector<FigureRow>& 
   const Theme& theme = ui.theme();
   const std::vector<bool> communicates = comm_tracks(table);
   const auto cell = [&](std::size_t column, const std::string& words, Face face, Colour colour) {
-    const bool number = column != 0 && column != kWhat;
+    ImGui::TableSetColumnIndex(static_cast<int>(column));
     const float left = ImGui::GetContentRegionAvail().x - ui.canvas().text_width(words, face);
+    const bool number = column != 0 && column != kWhat;
     if (number && left > 0) ImGui::SetCursorPosX(ImGui::GetCursorPosX() + left);
-    ui.text(words, face, colour);
+    ui.text(words, number ? face : Face::small, colour);
   };
   ImGui::PushStyleVar(ImGuiStyleVar_CellPadding, {ui.px(10), ui.px(2)});
   const ImVec2 top = ImGui::GetCursorScreenPos();
   const ImGuiTableFlags flags = ImGuiTableFlags_SizingFixedFit | ImGuiTableFlags_NoHostExtendX;
-  const bool open = ImGui::BeginTable("figures", static_cast<int>(kFigureHeads.size()), flags);
-  if (open) {
+  if (ImGui::BeginTable("figures", static_cast<int>(kFigureHeads.size()), flags)) {
     ImGui::TableNextRow();
-    for (std::size_t i = 0; i < kFigureHeads.size(); ++i) {
-      ImGui::TableSetColumnIndex(static_cast<int>(i));
-      cell(i, kFigureHeads[i], Face::small, theme.dim);
-    }
+    for (std::size_t i = 0; i < kFigureHeads.size(); ++i) cell(i, kFigureHeads[i], Face::small, theme.dim);
     for (const FigureRow& row : rows) {
       ImGui::TableNextRow();
       for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        ImGui::TableSetColumnIndex(static_cast<int>(i));
-        if (i == kWhat) {
+        if (i == kWhat && ImGui::TableSetColumnIndex(static_cast<int>(i))) {
           const ImVec2 at = ImGui::GetCursorScreenPos();
           ui.canvas().fill({at.x, at.y + ui.px(3), at.x + ui.px(10), at.y + ui.px(13)},
                            colour_of(theme, table.names[row.name], communicates[row.track]), ui.px(2));
           ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(16));
         }
-        const bool number = i != 0 && i != kWhat;
-        cell(i, row.cells[i], number ? Face::mono_small : Face::small, theme.text);
+        cell(i, row.cells[i], Face::mono_small, theme.text);
       }
     }
     ImGui::EndTable();
@@ -215,8 +193,8 @@ void draw_timeline(Ui& ui, const Data& data, AppState& state, Requests&) {
   ImGui::PopStyleColor();
   const RunDetail& detail = *run->detail;
   if (detail.ranks) {
-    const int clicked = draw_ranks(ui, *detail.ranks, mine.rank);
-    if (clicked >= 0 && clicked < static_cast<int>(detail.spans.size())) mine.rank = clicked;
+    const std::optional<int> clicked = draw_ranks(ui, *detail.ranks, mine.rank);
+    if (clicked && *clicked < std::ssize(detail.spans)) mine.rank = *clicked;
     ui.gap(8);
   }
   mine.rank = std::clamp(mine.rank, 0, std::max(0, static_cast<int>(detail.spans.size()) - 1));

@@ -7,6 +7,10 @@ namespace isobar {
 
 using DrawPanel = void(Ui& ui, const Data& data, AppState& state, Requests& ask);
 
+/// One run as it goes: losses, throughput, where the time goes, how good the forecast is.
+DrawPanel draw_watch;
+/// Any number of runs over each other, with the keys that differ.
+DrawPanel draw_compare;
 /// Lesson 00, live: the path over the contours of the loss, taken step by step, from a start that is dragged.
 DrawPanel draw_descent;
 /// An all-reduce step by step: chunks with their values move between ranks.
@@ -21,6 +25,8 @@ DrawPanel draw_maps;
 DrawPanel draw_code;
 /// A lesson as a way from beat to beat: read, predict, run, reveal, break.
 DrawPanel draw_lesson_page;
+/// The settings of the next run.
+DrawPanel draw_run_form;
 /// The lessons in order, and below them the runs: "where am I".
 DrawPanel draw_ladder, draw_runs;
 

@@ -1,15 +1,15 @@
-#include "panels/watch.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 
+#include "core/find.h"
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
-#include "panels/run_parts.h"
+#include "panels/parts.h"
+#include "panels/views.h"
 #include "widgets/places.h"
 #include "widgets/stack.h"
 
@@ -66,8 +66,7 @@ StackSpec stack_of(const Ui& ui, const AppState& state, const RunEntry& run) {
 
 std::string watched_channel(const AppState& state, const RunEntry& run) {
   const auto& channels = run.view.channels;
-  if (std::find(channels.begin(), channels.end(), state.watch.channel) != channels.end())
-    return state.watch.channel;
+  if (holds(channels, state.watch.channel)) return state.watch.channel;
   return !run.view.summary.headline.empty() ? run.view.summary.headline
          : channels.empty()                 ? "u10m"
                                             : channels.front();
@@ -190,9 +189,9 @@ void draw_anatomy(Ui& ui, AppState& state, const RunEntry& run, ImVec2 size, Req
   WatchState& watch = state.watch;
   const StackSpec stack = stack_of(ui, state, run);
   const PlotAsk plot = show_stack(ui, stack, watch.views["anatomy"], watch.link, size);
-  if (!plot.export_wanted) return;
-  ask.save = SaveRequest{run.name + "-anatomy", plot.kind,
-                         stack_file(ui, plot.kind, stack, watch.views["anatomy"], watch.link,
+  if (!plot.save) return;
+  ask.save = SaveRequest{run.name + "-anatomy", *plot.save,
+                         stack_file(ui, *plot.save, stack, watch.views["anatomy"], watch.link,
                                     plot.box.width(), plot.box.height())};
 }
 
@@ -223,8 +222,7 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kCellGap), ui.px(kCellGap)});
   const float width = ImGui::GetContentRegionAvail().x;
   const auto save = [&](const PlotAsk& plot, const PlotSpec& spec) {
-    if (auto file = save_of_plot(ui, plot, spec, watch.views[spec.id], watch.link, run->name))
-      ask.save = std::move(file);
+    save_plot(ui, plot, spec, watch.views[spec.id], watch.link, run->name, ask);
   };
   Cells cells(ui, std::max(1, count), small.empty() ? 0 : ui.px(kSpark + kCellGap));
   for (std::size_t i = 0; i <= plots.size(); ++i) {
@@ -242,14 +240,6 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
 }
 
 }  // namespace
-
-std::optional<SaveRequest> save_of_plot(Ui& ui, const PlotAsk& ask, const PlotSpec& spec,
-                                        const PlotView& view, const PlotLink& link, const std::string& run) {
-  if (!ask.export_wanted) return std::nullopt;
-  const float height = std::max(ask.box.height(), ui.px(240));  // a small one is a whole plot on paper
-  return SaveRequest{run.empty() ? spec.id : run + "-" + spec.id, ask.kind,
-                     plot_file(ui, ask.kind, spec, view, link, ask.box.width(), height)};
-}
 
 void draw_plot_controls(Ui& ui, AppState& state, PlotLink& link) {
   ui.label("x", 4);

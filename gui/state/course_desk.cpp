@@ -46,17 +46,6 @@ std::int64_t count_missing(const std::vector<FoundRuns>& found) {
 
 }  // namespace
 
-const Question* CourseView::question(const std::string& id) const {
-  const auto found =
-      std::find_if(questions.begin(), questions.end(), [&](const Question& one) { return one.id == id; });
-  return found == questions.end() ? nullptr : &*found;
-}
-
-const AskedQuestion* CourseView::of(const std::string& id) const {
-  const auto found = asked.find(id);
-  return found == asked.end() ? nullptr : &found->second;
-}
-
 CourseDesk::CourseDesk(Places places, std::function<void()> on_change)
     : places_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { work(); }) {
   add({[this] {
@@ -359,10 +348,9 @@ void CourseDesk::read_tour_of(const std::string& lesson) {
 
 void CourseDesk::look() {
   const std::shared_ptr<const CourseView> shown = view();  // the thread may put another in its place
-  if (const auto own = shown->exercises.find(wishes_.lesson); own != shown->exercises.end()) {
+  if (const auto* const own = find_in(shown->exercises, wishes_.lesson)) {
     const fs::path given = places_.my / ".given";
-    std::vector<Stamp> stamps = {stamp_of(own->second->mine.path),
-                                 stamp_of(given / (wishes_.lesson + ".json")),
+    std::vector<Stamp> stamps = {stamp_of((*own)->mine.path), stamp_of(given / (wishes_.lesson + ".json")),
                                  stamp_of(given / (wishes_.lesson + ".hints"))};
     if (stamps != exercise_stamps_) {
       exercise_stamps_ = std::move(stamps);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "analyse/run_files.h"
+#include "core/find.h"
 #include "course/calibration.h"
 #include "course/course.h"
 #include "course/tour.h"
@@ -81,9 +82,9 @@ struct CourseView {
   std::shared_ptr<const OwnPicture> own;  ///< the idea of its lesson, drawn from it; null: it cannot be read
   bool may_write = true;                  ///< false: the file is that of a newer Isobar
 
-  const Question* question(const std::string& id) const;
   /// Null for one that there is not.
-  const AskedQuestion* of(const std::string& id) const;
+  const Question* question(const std::string& id) const { return find_by(questions, &Question::id, id); }
+  const AskedQuestion* of(const std::string& id) const { return find_in(asked, id); }
 };
 
 /// What is looked for as long as it is on the screen.

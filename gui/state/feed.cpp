@@ -8,7 +8,6 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "core/waiting.h"
-#include "fields/npy.h"
 #include "record/run_folder.h"
 
 namespace isobar {
@@ -23,42 +22,28 @@ constexpr std::uintmax_t kMostConsoleBytes = 64 << 10;
 constexpr std::size_t kMostConsoleLines = 1000;
 constexpr std::size_t kMostLineBytes = 400;
 constexpr std::uintmax_t kMostFieldBytes = 1'000'000'000;
-constexpr std::int64_t kMostChannels = 4096;
 
 std::vector<std::string> lines_of(std::string_view text, bool begins_inside) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    // A live line that was overwritten on a terminal: its last form counts.
-    if (const std::size_t back = line.rfind('\r'); back != std::string_view::npos && back + 1 < line.size())
-      line.remove_prefix(back + 1);
-    out.push_back(printable(line, kMostLineBytes));
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
+  std::vector<std::string> out = split(text, '\n');
+  if (out.back().empty()) out.pop_back();
   if (begins_inside && out.size() > 1) out.erase(out.begin());
   if (out.size() > kMostConsoleLines)
     out.erase(out.begin(), out.end() - static_cast<std::ptrdiff_t>(kMostConsoleLines));
+  for (std::string& line : out) {
+    // A live line that was overwritten on a terminal: its last form counts.
+    const std::size_t last = line.rfind('\r') + 1;
+    line = printable(line.substr(last < line.size() ? last : 0), kMostLineBytes);
+  }
   return out;
 }
 
 std::shared_ptr<const FieldSet> load_fields(const std::string& run, std::int64_t step) {
-  auto set = std::make_shared<FieldSet>();
-  set->run = run;
-  set->step = step;
+  auto set = std::make_shared<FieldSet>(FieldSet{{}, run, step});
   try {
     const std::filesystem::path file = RunFolder{run}.fields_file(step);
     if (fs::file_size(file) > kMostFieldBytes)
       throw Error("the file is too large to be drawn", file.string(), "");
-    NpyArray array = read_npy(file);
-    if (array.shape.size() != 4 || array.shape[0] != 3 || array.shape[1] > kMostChannels) {
-      throw Error("the file holds no [3, channels, rows, columns]", RunFolder{run}.fields_file(step).string(),
-                  "");
-    }
-    set->channels = array.shape[1];
-    set->rows = array.shape[2];
-    set->columns = array.shape[3];
-    set->values = std::move(array.values);
+    static_cast<Fields&>(*set) = isobar::read_fields(file);
   } catch (const std::exception& error) {
     set->problem = printable(error.what(), 300);
   }

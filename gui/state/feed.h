@@ -13,16 +13,14 @@
 
 #include "analyse/run_files.h"
 #include "analyse/run_store.h"
+#include "draw/field_map.h"
 
 namespace isobar {
 
-/// Input, target and prediction of one validation sample: `values` is [3, channels, rows, columns].
-struct FieldSet {
+struct FieldSet : Fields {
   std::string run;
   std::int64_t step = 0;
-  std::int64_t channels = 0, rows = 0, columns = 0;
-  std::vector<float> values;
-  std::string problem;  ///< why it could not be read; `values` is empty then
+  std::string problem = {};  ///< why it could not be read; `values` is empty then
 };
 
 /// What the window shows, as it was when it was read.

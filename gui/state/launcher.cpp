@@ -35,14 +35,8 @@ void tidy(const fs::path& folder) {
 std::vector<std::string> RunRequest::arguments() const {
   if (!words.empty()) return words;
   std::vector<std::string> out = {"run", lesson};
-  if (!preset.empty()) {
-    out.push_back("--preset");
-    out.push_back(preset);
-  }
-  for (const std::string& set : sets) {
-    out.push_back("--set");
-    out.push_back(set);
-  }
+  if (!preset.empty()) out.insert(out.end(), {"--preset", preset});
+  for (const std::string& set : sets) out.insert(out.end(), {"--set", set});
   if (!resume.empty()) out.insert(out.end(), {"--resume", resume});
   return out;
 }
@@ -64,7 +58,7 @@ void Launcher::start(const RunRequest& request) {
   tidy(logs_);
   log_ = logs_ / fmt::format("start-{}-{}.log", wall_stamp(), steady_us() % 1000000);
   std::vector<std::string> words = {isobar_.string()};
-  for (const std::string& word : request.arguments()) words.push_back(word);
+  std::ranges::copy(request.arguments(), std::back_inserter(words));
   child_ = std::make_unique<ChildProcess>(words, folder_, log_);
   request_ = request;
   last_pid_ = child_->pid();

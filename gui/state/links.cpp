@@ -4,6 +4,7 @@
 #include <cctype>
 #include <charconv>
 
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -81,11 +82,9 @@ LinkTarget link_target(const fs::path& home, const fs::path& folder, const std::
   if (relative.empty()) return nowhere("this file lies outside of the project: " + printable(path, 120));
   const std::string parent = relative.parent_path().filename().string();
   const std::string name = relative.filename().string();
-  const auto is_lesson = [&](const std::string& word) {
-    return std::find(lessons.begin(), lessons.end(), word) != lessons.end();
-  };
-  if (relative.parent_path() == "lessons" && is_lesson(name)) return {.kind = Kind::lesson, .text = name};
-  if (relative.parent_path().parent_path() == "lessons" && is_lesson(parent)) {
+  if (relative.parent_path() == "lessons" && holds(lessons, name))
+    return {.kind = Kind::lesson, .text = name};
+  if (relative.parent_path().parent_path() == "lessons" && holds(lessons, parent)) {
     if (name == "README.md") return {.kind = Kind::lesson, .text = parent, .section = fragment};
     if (name == "reveal.md") return {.kind = Kind::reveal, .text = parent};
   }

@@ -8,6 +8,7 @@
 
 #include "config/load.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/processors.h"
 #include "core/text.h"
 #include "formula/memory_plan.h"
@@ -36,9 +37,7 @@ PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::
   out.name = name;
   const bool on_cuda = project.device_kind == "cuda";
   try {
-    Settings settings;
-    settings.preset = name;
-    const Config config = load_config(project.home, lesson, settings, project.device_kind).config;
+    const Config config = load_config(project.home, lesson, {.preset = name}, project.device_kind).config;
     const VitShape shape = vit_shape(config);
     out.parameters = count_parameters(shape).total();
     out.rows = shape.height;
@@ -73,9 +72,9 @@ void add_place(Knob& knob, double place) {
 std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values) {
   std::vector<Knob> out;
   for (Knob knob : all_knobs()) {
-    const auto value = values.find(knob.key);
-    if (!honours(lesson, knob.key) || value == values.end()) continue;
-    add_place(knob, std::strtod(value->second.c_str(), nullptr));
+    const std::string* const value = find_in(values, knob.key);
+    if (!honours(lesson, knob.key) || value == nullptr) continue;
+    add_place(knob, std::strtod(value->c_str(), nullptr));
     out.push_back(std::move(knob));
   }
   return out;
@@ -93,20 +92,15 @@ double PlayedStep::samples_per_s() const {
 }
 
 std::pair<std::string, double> PlayedStep::largest() const {
-  const auto named = stages.named();
-  const auto most =
-      std::max_element(named.begin(), named.end(), [](auto& a, auto& b) { return a.second < b.second; });
-  return {most->first, most->second / stages.step_us()};
+  const auto most = std::ranges::max(stages.named(), {}, &std::pair<std::string, double>::second);
+  return {most.first, most.second / stages.step_us()};
 }
 
 PlayedStep play(const Project& project, const LessonInfo& lesson, const std::string& preset,
                 const std::vector<std::string>& sets, const MachineRates& rates) {
   PlayedStep out;
   try {
-    Settings settings;
-    settings.preset = preset;
-    settings.sets = sets;
-    out.config = load_config(project.home, lesson, settings, "cpu").config;
+    out.config = load_config(project.home, lesson, {.preset = preset, .sets = sets}, "cpu").config;
     out.stages = predict_stages(lesson, out.config, rates, processors_here());
     out.memory = plan_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/false));
   } catch (const Error& error) {

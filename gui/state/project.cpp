@@ -6,6 +6,7 @@
 #include "config/load.h"
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/nvidia.h"
 #include "core/text.h"
 #include "course/page_section.h"
@@ -79,9 +80,7 @@ Glossary known_words(const fs::path& home, std::vector<std::string>& problems) {
 }  // namespace
 
 const LessonCard* Project::find(const std::string& name) const {
-  const auto found =
-      std::find_if(lessons.begin(), lessons.end(), [&](auto& card) { return card.info.name == name; });
-  return found == lessons.end() ? nullptr : &*found;
+  return find_where(lessons, [&](const LessonCard& card) { return card.info.name == name; });
 }
 
 Project read_project(const fs::path& home) {

@@ -6,6 +6,7 @@
 
 #include "analyse/run_files.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "record/run_folder.h"
 
@@ -104,7 +105,7 @@ void keep_theatre_run(TheatreState& state, const ChosenRun& run, double now_s) {
 void keep_theatre(TheatreState& state) {
   if (state.shows_run() && state.recorded) {
     const std::vector<TheatreChoice>& all = state.recorded->choices();
-    if (std::find(all.begin(), all.end(), state.chosen) == all.end()) state.chosen = all.front();
+    if (!holds(all, state.chosen)) state.chosen = all.front();
   }
   const std::string made_of =
       state.shows_run() ? fmt::format("{} {} {}", state.run.id, state.chosen.step, state.chosen.of)

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
-#include <tuple>
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "draw/band.h"
 
@@ -19,16 +19,6 @@ constexpr std::array<const char*, kViews> kViewNames = {
     "watch", "descent", "theatre", "compare", "predict", "timeline", "maps", "code", "lesson", "run"};
 constexpr std::array<const char*, kViews> kViewTitles = {
     "Watch", "Descent", "Theatre", "Compare", "Predict", "Timeline", "Maps", "Code", "Lesson", "Settings"};
-
-template <class Value>
-void take(Value& mine, Value& other) {
-  if (other != Value{}) mine = std::move(other);
-}
-
-template <class Value>
-void take(std::optional<Value>& mine, std::optional<Value>& other) {
-  if (other) mine = std::move(other);
-}
 
 }  // namespace
 
@@ -45,10 +35,9 @@ bool suits(View view, const LessonInfo& lesson) {
 }
 
 std::optional<View> view_of(std::string_view name) {
-  for (std::size_t i = 0; i < kViewNames.size(); ++i) {
-    if (name == kViewNames[i]) return static_cast<View>(i);
-  }
-  return std::nullopt;
+  const auto* const found = std::find(kViewNames.begin(), kViewNames.end(), name);
+  return found == kViewNames.end() ? std::nullopt
+                                   : std::optional(static_cast<View>(found - kViewNames.begin()));
 }
 
 std::string view_names() { return joined(kViewNames); }
@@ -57,22 +46,9 @@ CourseRequest beat_request(const std::string& lesson, const std::string& beat) {
   return {.kind = CourseRequest::Kind::beat, .id = lesson, .beat = beat};
 }
 
-void Requests::join(Requests other) {
-  const auto all = [](Requests& r) {
-    return std::tie(r.start, r.queue, r.restart, r.stop_started, r.stop_run, r.resume, r.show_run,
-                    r.show_lesson, r.link, r.edit, r.changes, r.course, r.look_at, r.view, r.save, r.copy,
-                    r.place, r.say, r.undo, r.form, r.measure_machine, r.toggle_theme, r.zoom_by, r.help);
-  };
-  const auto take_all = [&](auto&... mine) {
-    std::apply([&](auto&... theirs) { (take(mine, theirs), ...); }, all(other));
-  };
-  std::apply(take_all, all(*this));
-}
-
 std::string FormState::text(const std::string& key) const {
-  const auto change = changed.find(key);
-  const auto value = values.find(key);
-  return change != changed.end() ? change->second : value != values.end() ? value->second : "";
+  const std::string *change = find_in(changed, key), *value = find_in(values, key);
+  return change != nullptr ? *change : value != nullptr ? *value : "";
 }
 
 void FormState::set(const std::string& key, const std::string& text) {

@@ -106,9 +106,6 @@ struct Requests {
   bool toggle_theme = false;
   double zoom_by = 0;  ///< 0 = as it is, else a factor
   bool help = false;
-
-  /// What another asks for takes the place of what is asked here.
-  void join(Requests other);
 };
 
 /// Brings the form back to its preset, and offers to undo that.

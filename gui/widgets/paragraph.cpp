@@ -76,10 +76,12 @@ class Paragraph {
     const Box box = stretch_;
     stretch_ = {};
     if (box.width() <= 0 || (span.link.empty() && span.note.empty())) return;
-    const float under = box.y1 - ui_.px(3);
-    const PlotPoint line[2] = {{box.x0, under}, {box.x1, under}};
+    const auto underline = [&](Colour colour, Dash dash) {
+      const float y = box.y1 - ui_.px(3);
+      canvas_.stroke({box.x0, y}, {box.x1, y}, colour, ui_.px(1), dash);
+    };
     if (span.link.empty()) {
-      canvas_.line(line, ui_.theme().dim, ui_.px(1), Dash::dotted);
+      underline(ui_.theme().dim, Dash::dotted);
       ui_.record("word " + span.text, box);
       if (ImGui::IsWindowHovered() && ImGui::IsMouseHoveringRect(least_of(box), most_of(box)))
         show_note(span);
@@ -90,7 +92,7 @@ class Paragraph {
     const Area at = ui_.area("link " + span.link, {box.width(), box.height()});
     if (at.clicked) clicked_ = span.link;
     if (at.hovered) {
-      canvas_.line(line, readable(ui_.theme().accent, ui_.theme().panel, 4.5), ui_.px(1), Dash::solid);
+      underline(readable(ui_.theme().accent, ui_.theme().panel, 4.5), Dash::solid);
       ImGui::SetMouseCursor(ImGuiMouseCursor_Hand);
     }
     ui_.tip(span.link);

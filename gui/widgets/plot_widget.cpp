@@ -11,32 +11,25 @@
 namespace isobar {
 namespace {
 
-void zoom(double& least, double& most, bool log, double at, double factor) {
-  if (log && least > 0 && at > 0) {
-    least = at * std::pow(least / at, factor);
-    most = at * std::pow(most / at, factor);
-  } else {
-    least = at + (least - at) * factor;
-    most = at + (most - at) * factor;
-  }
+Limits zoomed(Limits old, bool log, double at, double factor) {
+  if (log && old.least > 0 && at > 0)
+    return {at * std::pow(old.least / at, factor), at * std::pow(old.most / at, factor)};
+  return {at + (old.least - at) * factor, at + (old.most - at) * factor};
 }
 
-void pan(double& least, double& most, bool log, double part) {
-  if (log && least > 0) {
-    const double ratio = std::pow(most / least, part);
-    least *= ratio;
-    most *= ratio;
-  } else {
-    const double by = (most - least) * part;
-    least += by;
-    most += by;
+Limits panned(Limits old, bool log, double part) {
+  if (log && old.least > 0) {
+    const double ratio = std::pow(old.most / old.least, part);
+    return {old.least * ratio, old.most * ratio};
   }
+  const double by = (old.most - old.least) * part;
+  return {old.least + by, old.most + by};
 }
 
 /// Zooming on without end would run out of digits.
-bool is_sane(double least, double most) {
-  return std::isfinite(least) && std::isfinite(most) &&
-         most - least > std::max(std::fabs(least), std::fabs(most)) * 1e-9 && most - least > 1e-12;
+bool is_sane(Limits to) {
+  return std::isfinite(to.least) && std::isfinite(to.most) && to.most - to.least > 1e-12 &&
+         to.most - to.least > std::max(std::fabs(to.least), std::fabs(to.most)) * 1e-9;
 }
 
 void fit(PlotView& view, PlotLink& link) {
@@ -45,53 +38,34 @@ void fit(PlotView& view, PlotLink& link) {
 }
 
 /// These y limits from now on; what counts from zero has nothing below it.
-void set_y(const PlotSpec& spec, PlotView& view, double least, double most) {
-  if (spec.from_zero && !view.log_y) least = std::max(0.0, least);
-  if (!is_sane(least, most)) return;
-  view.want_least = view.y_least = least;
-  view.want_most = view.y_most = most;
+void set_y(const PlotSpec& spec, PlotView& view, Limits to) {
+  if (spec.from_zero && !view.log_y) to.least = std::max(0.0, to.least);
+  if (!is_sane(to)) return;
+  view.want = view.y = to;
   view.fit_y = false;
 }
 
-void set_x(PlotLink& link, double least, double most) {
-  if (!is_sane(least, most)) return;
-  link.x_least = least;
-  link.x_most = most;
+void set_x(PlotLink& link, Limits to) {
+  if (!is_sane(to)) return;
+  link.x = to;
   link.fit_x = false;
 }
 
 void take_wheel(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 mouse,
                 float wheel) {
   const double factor = std::pow(0.85, static_cast<double>(wheel));
-  if (mouse.x < at.area.x0) {  // over the y axis
-    double least = view.want_least;
-    double most = view.want_most;
-    zoom(least, most, view.log_y, at.y.value(mouse.y), factor);
-    return set_y(spec, view, least, most);
-  }
-  double least = link.x_least;
-  double most = link.x_most;
-  zoom(least, most, at.x.log, at.x.value(mouse.x), factor);
-  set_x(link, least, most);
+  if (mouse.x < at.area.x0)  // over the y axis
+    return set_y(spec, view, zoomed(view.want, view.log_y, at.y.value(mouse.y), factor));
+  set_x(link, zoomed(link.x, at.x.log, at.x.value(mouse.x), factor));
 }
 
 void take_drag(const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at, ImVec2 delta) {
-  if (delta.x != 0) {
-    double least = link.x_least;
-    double most = link.x_most;
-    pan(least, most, at.x.log, -static_cast<double>(delta.x / at.area.width()));
-    set_x(link, least, most);
-  }
-  if (delta.y != 0 && !view.fit_y) {
-    double least = view.want_least;
-    double most = view.want_most;
-    pan(least, most, view.log_y, static_cast<double>(delta.y / at.area.height()));
-    if (spec.from_zero && !view.log_y && least < 0) {  // its height stays
-      most -= least;
-      least = 0;
-    }
-    set_y(spec, view, least, most);
-  }
+  const double right = static_cast<double>(delta.x / at.area.width());
+  if (delta.x != 0) set_x(link, panned(link.x, at.x.log, -right));
+  if (delta.y == 0 || view.fit_y) return;
+  Limits to = panned(view.want, view.log_y, static_cast<double>(delta.y / at.area.height()));
+  if (spec.from_zero && !view.log_y && to.least < 0) to = {0, to.most - to.least};  // its height stays
+  set_y(spec, view, to);
 }
 
 /// From where the mouse was pressed to where it is, within the plot.
@@ -104,14 +78,11 @@ Box selected_box(const PlotLayout& at) {
 
 void take_selection(PlotView& view, PlotLink& link, const PlotLayout& at, Box chosen) {
   if (chosen.width() < 4 || chosen.height() < 4) return;
-  const double least = at.x.value(chosen.x0);
-  const double most = at.x.value(chosen.x1);
-  const double low = at.y.value(chosen.y1);
-  const double high = at.y.value(chosen.y0);
-  if (!is_sane(least, most) || !is_sane(low, high)) return;
-  set_x(link, least, most);
-  view.want_least = low;
-  view.want_most = high;
+  const Limits x = {at.x.value(chosen.x0), at.x.value(chosen.x1)};
+  const Limits y = {at.y.value(chosen.y1), at.y.value(chosen.y0)};
+  if (!is_sane(x) || !is_sane(y)) return;
+  set_x(link, x);
+  view.want = y;
   view.fit_y = false;
 }
 
@@ -143,12 +114,12 @@ std::vector<HoverValue> values_at(const PlotSpec& spec, const PlotView& view, co
                                   const PlotLayout& at) {
   std::vector<HoverValue> out;
   for (const PlotLine* const line : shown_lines(spec, view)) {
-    const std::size_t i = nearest_index(*line->places, *line->curve, link.hover_x);
+    const std::size_t i = nearest_index(*line->places, *line->curve, link.hover->x);
     const double x = (*line->places)[line->curve->row(i)];
     const double begin = (*line->places)[line->curve->row(0)];
     const double end = (*line->places)[line->curve->row(line->curve->y.size() - 1)];
     const double slack = (at.x.most - at.x.least) * 0.01;
-    if (link.hover_x < begin - slack || link.hover_x > end + slack)
+    if (link.hover->x < begin - slack || link.hover->x > end + slack)
       continue;  // it was not there yet, or not any more
     const double value = line->curve->y[i];
     const auto band = [&] {
@@ -196,8 +167,8 @@ void draw_tooltip(Ui& ui, const PlotSpec& spec, const std::vector<HoverValue>& v
 
 void draw_hover(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, const PlotLayout& at,
                 bool here) {
-  if (!link.hovering) return;
-  const float x = at.x.pixel(link.hover_x);
+  if (!link.hover) return;
+  const float x = at.x.pixel(link.hover->x);
   if (x < at.area.x0 || x > at.area.x1) return;
   ImGuiCanvas canvas = ui.canvas();
   canvas.fill({std::round(x), at.area.y0, std::round(x) + 1, at.area.y1}, with_alpha(ui.theme().dim, 0.7F));
@@ -212,7 +183,7 @@ void draw_hover(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
         static_cast<float>(turns[i].parts - 1 - turns[i].part);  // rings, where they are equal
     canvas.mark(point, lines[i]->mark, ui.px(4 + 2 * around), lines[i]->colour);
   }
-  if (here && !values.empty()) draw_tooltip(ui, spec, values, link.hover_x, ImGui::GetIO().MousePos);
+  if (here && !values.empty()) draw_tooltip(ui, spec, values, link.hover->x, ImGui::GetIO().MousePos);
 }
 
 /// Clicks on the legend: one hides a line, two show it alone.
@@ -247,10 +218,7 @@ void draw_menu(Ui& ui, PlotView& view, PlotLink& link, PlotAsk& ask) {
     if (entry("Logarithmic x", "", link.log_x)) link.log_x = !link.log_x;
     if (!view.hidden.empty() && entry("Show all lines", "", false)) view.hidden.clear();
     ImGui::Separator();
-    if (const auto kind = save_entries(ui)) {
-      ask.export_wanted = true;
-      ask.kind = *kind;
-    }
+    ask.save = save_entries(ui);
     ImGui::EndPopup();
   }
   ImGui::PopStyleVar();
@@ -260,11 +228,7 @@ void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
                 bool hovered, bool active) {
   const ImGuiIO& io = ImGui::GetIO();
   const bool inside = hovered && at.area.contains(point_of(io.MousePos));
-  if (inside) {
-    link.next_hovering = true;
-    link.next_hover_x = snapped(spec, view, at.x, io.MousePos.x);
-    link.next_hover_plot = spec.id;
-  }
+  if (inside) link.next_hover = {spec.id, snapped(spec, view, at.x, io.MousePos.x)};
   // Without Ctrl the wheel scrolls the page, whatever lies under the pointer.
   if (hovered && io.KeyCtrl && io.MouseWheel != 0)
     take_wheel(spec, view, link, at, io.MousePos, io.MouseWheel);
@@ -280,13 +244,12 @@ void take_mouse(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, co
 
 std::optional<ExportKind> save_entries(Ui& ui) {
   std::optional<ExportKind> out;
-  const auto entry = [&](const char* label, ExportKind kind) {
+  for (const auto& [label, kind] : {std::pair("Save as SVG", ExportKind::svg),
+                                    {"Save as PNG", ExportKind::png},
+                                    {"Save as CSV", ExportKind::csv}}) {
     if (ImGui::MenuItem(label)) out = kind;
     ui.record(label);
-  };
-  entry("Save as SVG", ExportKind::svg);
-  entry("Save as PNG", ExportKind::png);
-  entry("Save as CSV", ExportKind::csv);
+  }
   return out;
 }
 
@@ -329,7 +292,7 @@ PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, 
   if (let_go && ImGui::GetIO().KeyShift) take_selection(view, link, at, selected_box(at));
   if (hovered && ui.pressed('F')) fit(view, link);
   if (hovered && ui.pressed('L')) view.log_y = !view.log_y;
-  draw_hover(ui, spec, view, link, at, hovered && !active && link.hover_plot == spec.id);
+  draw_hover(ui, spec, view, link, at, hovered && !active && link.is_over(spec.id));
   if (hovered && ImGui::IsMouseClicked(1)) ImGui::OpenPopup("menu");
   draw_menu(ui, view, link, ask);
   ImGui::PopID();

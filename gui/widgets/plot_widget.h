@@ -13,8 +13,7 @@ enum class ExportKind { svg, png, csv };
 
 /// What the user asked of a plot.
 struct PlotAsk {
-  bool export_wanted = false;
-  ExportKind kind = ExportKind::svg;
+  std::optional<ExportKind> save = {};
   Box box;  ///< where the plot is on the screen
 };
 

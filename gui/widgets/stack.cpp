@@ -51,22 +51,11 @@ std::string time_label(double seconds) {
   return seconds < 1 ? engineering(seconds * 1e3, 3) + " ms" : engineering(seconds, 3) + " s";
 }
 
-void paint_marks(Canvas& canvas, const Theme& theme, const StackSpec& spec, const StackLayout& at) {
-  const float s = canvas.scale();
-  const float height = canvas.line_height(Face::small);
-  for (const Tick& tick : ticks(at.y, 40 * s)) {
-    const float y = std::round(at.y.pixel(tick.value));
-    canvas.fill({at.area.x0, y, at.area.x1, y + 1}, mixed(theme.panel, theme.line, 0.75F));
-    canvas.text(at.area.x0 - 8 * s, y - height / 2, time_label(tick.value), Face::small, theme.dim, 1);
-  }
-  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time}, at.x, at.area);
-}
-
 void paint_columns(Canvas& canvas, const StackSpec& spec, const StackLayout& at) {
   canvas.push_clip(at.area);
   for (const StackColumn& column : at.columns) {
-    const float x0 = at.x.pixel(column.x_least);
-    const float x1 = std::max(x0 + 1, at.x.pixel(column.x_most) - 1);
+    const float x0 = at.x.pixel(column.x.least);
+    const float x1 = std::max(x0 + 1, at.x.pixel(column.x.most) - 1);
     double below_us = 0;
     for (std::size_t i = 0; i <= spec.stages.size(); ++i) {
       const double top_us = below_us + column.stages_us[i];
@@ -85,10 +74,10 @@ StackLayout paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spe
   out.area = {std::round(box.x0 + canvas.text_width("100 ms", Face::small) + 20 * s),
               std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
               std::round(box.y1 - kXMarksHeight * s)};
-  canvas.text(box.x0 + 12 * s, box.y0 + 10 * s, canvas.fitted(spec.title, Face::bold, box.width() - 60 * s),
-              Face::bold, theme.text);
+  canvas.fitted_text(box.x0 + 12 * s, box.y0 + 10 * s, box.width() - 60 * s, spec.title, Face::bold,
+                     theme.text);
   const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
-  out.columns = stack_columns(spec, link.x_least, link.x_most, count);
+  out.columns = stack_columns(spec, link.x.least, link.x.most, count);
   if (!out.columns.empty())
     out.area.y0 = std::round(
         Sketch(canvas, theme)
@@ -96,26 +85,27 @@ StackLayout paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spe
         6 * s);
   double most = 0;
   for (const StackColumn& column : out.columns) most = std::max(most, column.total_us * 1e-6);
-  view.want_least = 0;
-  view.want_most = most > 0 ? std::min(most, 1e100) * 1.06 : 1;
+  view.want = {0, most > 0 ? std::min(most, 1e100) * 1.06 : 1};
   view.ease_y(ease);
-  out.x = {link.x_least,    link.x_most, link.log_x && link.x_least > 0,
+  out.x = {link.x.least,    link.x.most, link.log_x && link.x.least > 0,
            spec.x_is_whole, out.area.x0, out.area.x1};
-  out.y = {0, std::max(1e-12, view.y_most), false, false, out.area.y1, out.area.y0};
+  out.y = {0, std::max(1e-12, view.y.most), false, false, out.area.y1, out.area.y0};
   if (out.columns.empty()) {
-    canvas.text((out.area.x0 + out.area.x1) / 2, (out.area.y0 + out.area.y1) / 2 - 8 * s,
-                canvas.fitted(spec.empty, Face::small, out.area.width()), Face::small, theme.dim, 0.5F);
+    paint_empty(canvas, theme, spec.empty, out.area);
     return out;
   }
-  paint_marks(canvas, theme, spec, out);
+  std::vector<Tick> marks = ticks(out.y, 40 * s);
+  for (Tick& tick : marks) tick.label = time_label(tick.value);
+  paint_y_marks(canvas, theme, marks, out.y, out.area);
+  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time}, out.x, out.area);
   paint_columns(canvas, spec, out);
   return out;
 }
 
 void tooltip(Ui& ui, const StackSpec& spec, const StackColumn& column) {
   ImGui::BeginTooltip();
-  ui.text(fmt::format("{} {} to {}: a step takes {} ms", spec.x_title, engineering(column.x_least, 5),
-                      engineering(column.x_most, 5), engineering(column.total_us * 1e-3, 4)),
+  ui.text(fmt::format("{} {} to {}: a step takes {} ms", spec.x_title, engineering(column.x.least, 5),
+                      engineering(column.x.most, 5), engineering(column.total_us * 1e-3, 4)),
           Face::small, ui.theme().dim);
   for (std::size_t i = 0; i <= spec.stages.size(); ++i) {
     const ImVec2 at = ImGui::GetCursorScreenPos();
@@ -143,8 +133,8 @@ std::vector<StackColumn> stack_columns(const StackSpec& spec, double least, doub
   for (std::size_t row = first / each * each; row < last; row += each) {
     const std::size_t end = std::min(row + each, places.size());
     StackColumn column;
-    column.x_least = places[row];
-    column.x_most = end < places.size() ? places[end] : places[end - 1] + spacing;
+    column.x.least = places[row];
+    column.x.most = end < places.size() ? places[end] : places[end - 1] + spacing;
     double sum_us = 0;
     for (const StackStage& stage : spec.stages) {
       column.stages_us.push_back(std::max(0.0, mean(*stage.curve, row, end)));
@@ -169,10 +159,9 @@ PlotAsk show_stack(Ui& ui, const StackSpec& spec, PlotView& view, PlotLink& link
     if (view.is_easing()) ui.ask_frame();
     return PlotLayout{.box = box, .area = at.area, .legend = {}, .x = at.x, .y = at.y};
   });
-  const bool here = link.hovering && link.hover_plot == spec.id;
-  if (!here || !ImGui::IsMouseHoveringRect(least_of(at.area), most_of(at.area))) return ask;
+  if (!link.is_over(spec.id) || !ImGui::IsMouseHoveringRect(least_of(at.area), most_of(at.area))) return ask;
   for (const StackColumn& column : at.columns) {
-    if (link.hover_x >= column.x_least && link.hover_x < column.x_most) tooltip(ui, spec, column);
+    if (link.hover->x >= column.x.least && link.hover->x < column.x.most) tooltip(ui, spec, column);
   }
   return ask;
 }
@@ -181,8 +170,8 @@ std::string stack_csv(const StackSpec& spec, const PlotLink& link) {
   std::string out = spec.x_title + "_begin," + spec.x_title + "_end";
   for (const StackStage& stage : spec.stages) out += "," + stage.name + "_us";
   out += ",rest_us,step_us\n";
-  for (const StackColumn& column : stack_columns(spec, link.x_least, link.x_most, 1000)) {
-    out += fmt::format("{},{}", column.x_least, column.x_most);
+  for (const StackColumn& column : stack_columns(spec, link.x.least, link.x.most, 1000)) {
+    out += fmt::format("{},{}", column.x.least, column.x.most);
     for (const double time_us : column.stages_us) out += fmt::format(",{}", time_us);
     out += fmt::format(",{}\n", column.total_us);
   }

@@ -30,7 +30,7 @@ struct StackSpec {
 
 /// Mean times over the steps of one column, in microseconds; the last is the rest.
 struct StackColumn {
-  double x_least = 0, x_most = 0;
+  Limits x;
   std::vector<double> stages_us;
   double total_us = 0;
 };

@@ -139,7 +139,7 @@ TEST_CASE("What all compared runs have in common stands once, and in no label") 
 }
 
 TEST_CASE("Only what was measured here has a bar, and repeats have a whisker") {
-  ScoreSpec spec{.id = "s", .title = "t", .rows = {}, .empty = "nothing"};
+  ScoreSpec spec{.title = "t", .rows = {}, .empty = "nothing"};
   CHECK_THAT(svg_of(spec), says("nothing"));
   ScoreRow row;
   row.label = "mine";
@@ -160,7 +160,7 @@ TEST_CASE("Only what was measured here has a bar, and repeats have a whisker") {
 }
 
 TEST_CASE("What is left of a step has no bar where no stage was measured") {
-  ScoreSpec spec{.id = "s", .title = "t", .rows = {}, .empty = "nothing"};
+  ScoreSpec spec{.title = "t", .rows = {}, .empty = "nothing"};
   ScoreRow row;
   row.label = "theirs";
   row.step_words = "1600.0 ms a step";
@@ -217,7 +217,7 @@ TEST_CASE("An imported run beside one of ours: its source, losses, and nothing o
 }
 
 TEST_CASE("A waterfall names every term, and copes with none") {
-  WaterfallSpec spec{.id = "w", .title = "From one to two", .base = "one", .other = "two", .terms = {}};
+  WaterfallSpec spec{.title = "From one to two", .base = "one", .other = "two", .terms = {}};
   SvgCanvas none(600, 300, theme_of(false).ground);
   paint_waterfall(none, theme_of(false), spec, {0, 0, 600, 300});
   CHECK_THAT(none.text(), says("From one to two"));

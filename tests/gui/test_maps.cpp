@@ -4,8 +4,8 @@
 #include "draw/field_map.h"
 #include "fields/npy.h"
 #include "gui/headless.h"
+#include "panels/parts.h"
 #include "record/run_folder.h"
-#include "state/map_pictures.h"
 #include "support/catch.h"
 #include "support/set_clock.h"
 
@@ -32,7 +32,7 @@ void write_fields(const fs::path& run, std::int64_t step, float error) {
 }
 
 FieldSet set_of(const std::string& run, const std::vector<float>& values) {
-  return {run, 10, 1, 1, 2, values, ""};
+  return {{1, 1, 2, values}, run, 10};
 }
 
 std::shared_ptr<const FieldSet> shared(FieldSet set) {

@@ -63,24 +63,24 @@ TEST_CASE("Plots zoom, pan, fit, hide lines and save what they show") {
   PlotLink& link = window.state().watch.link;
   const Box loss = window.box("loss");
   const ImVec2 middle = {(loss.x0 + loss.x1) / 2, (loss.y0 + loss.y1) / 2};
-  const double full = link.x_most - link.x_least;
+  const double full = link.x.most - link.x.least;
   window.wheel(middle, 3, true);
-  CHECK(link.x_most - link.x_least < full * 0.7);
+  CHECK(link.x.most - link.x.least < full * 0.7);
   CHECK_FALSE(link.fit_x);
-  const double least = link.x_least;
+  const double least = link.x.least;
   window.drag(middle, {middle.x - 60, middle.y});
-  CHECK(link.x_least > least);
+  CHECK(link.x.least > least);
   window.move_to(middle.x, middle.y);
-  CHECK(link.hovering);
-  CHECK(link.hover_plot == "loss");
+  CHECK(link.hover);
+  CHECK(link.hover->plot == "loss");
   window.key('F');
   CHECK(link.fit_x);
   window.frames(3);
-  CHECK(link.x_most - link.x_least == Approx(full));
+  CHECK(link.x.most - link.x.least == Approx(full));
   window.key('L');
   CHECK(window.state().watch.views["loss"].log_y);
   window.drag({middle.x - 50, middle.y - 20}, {middle.x + 50, middle.y + 30}, true);
-  CHECK(link.x_most - link.x_least < full * 0.8);
+  CHECK(link.x.most - link.x.least < full * 0.8);
   CHECK_FALSE(window.state().watch.views["loss"].fit_y);
   window.double_click("loss");
   CHECK(link.fit_x);
@@ -112,7 +112,7 @@ TEST_CASE(
   const PlotLink& link = window.state().watch.link;
   const PlotView& view = window.state().watch.views["throughput"];
   const Box before = window.box("throughput");
-  const double most = view.want_most;
+  const double most = view.want.most;
   const ImVec2 over_axis = {before.x0 + 12, (before.y0 + before.y1) / 2};
   window.wheel({before.x1 - 40, over_axis.y}, -2);
   CHECK(window.box("throughput").y0 < before.y0);
@@ -120,10 +120,10 @@ TEST_CASE(
   window.wheel({before.x1 - 40, over_axis.y}, 20);
   CHECK(window.box("throughput").y0 == before.y0);
   window.wheel(over_axis, -4, true);
-  CHECK(view.want_most > most * 1.2);
-  CHECK(view.want_least == 0);
+  CHECK(view.want.most > most * 1.2);
+  CHECK(view.want.least == 0);
   window.drag({before.x1 - 40, over_axis.y}, {before.x1 - 40, over_axis.y - 40});
-  CHECK(view.want_least == 0);
+  CHECK(view.want.least == 0);
   CHECK(window.box("throughput").y0 == before.y0);
 }
 
@@ -138,8 +138,8 @@ TEST_CASE("Hovering snaps to steps, and one line crosses every plot of the view"
   for (int i = 0; i < 30; ++i) {
     window.move_to(plot.x0 + 90 + static_cast<float>(i), plot.y0 + 60);
     window.frames();
-    REQUIRE(link.hovering);
-    CHECK(link.hover_x == std::round(link.hover_x));
+    REQUIRE(link.hover);
+    CHECK(link.hover->x == std::round(link.hover->x));
   }
   const Picture after = window.picture();
   const Box stack = window.box("anatomy");

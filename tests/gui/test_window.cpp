@@ -6,7 +6,7 @@
 
 #include "fields/npy.h"
 #include "gui/headless.h"
-#include "panels/compare.h"
+#include "panels/parts.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 #include "support/catch.h"

@@ -5,6 +5,11 @@
 
 namespace isobar {
 
+/// From one value to another.
+struct Limits {
+  double least = 0, most = 1;
+};
+
 struct Axis {
   double least = 0;
   double most = 1;

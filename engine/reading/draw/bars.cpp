@@ -6,6 +6,7 @@
 #include <array>
 
 #include "core/find.h"
+#include "core/stage.h"
 #include "core/text.h"
 #include "draw/chart.h"
 
@@ -40,11 +41,10 @@ Box paint_gantt_ground(Sketch& sketch, const GanttRow& row, const GanttPlaces& p
   Canvas& canvas = sketch.canvas();
   float y = at.y;
   if (places.labels > 0) {
-    const std::string label = canvas.fitted(row.label, Face::small, places.labels - sketch.px(8));
-    canvas.text(at.x, y + sketch.px(5), label, Face::small, sketch.theme().text);
+    canvas.fitted_text(at.x, y + sketch.px(5), places.labels - sketch.px(8), row.label, Face::small,
+                       sketch.theme().text);
   } else {
-    const std::string label = canvas.fitted(row.label, Face::small, places.x.end - at.x);
-    canvas.text(at.x, y, label, Face::small, sketch.theme().dim);
+    canvas.fitted_text(at.x, y, places.x.end - at.x, row.label, Face::small, sketch.theme().dim);
     y += sketch.px(kGanttLabel);
   }
   const Box out = {places.x.begin, y, places.x.end, y + sketch.px(kGanttBar)};
@@ -105,8 +105,7 @@ float paint_stack_rows(Sketch& sketch, const StackedBar& bar, double total, Plot
     sketch.area({at.x, at.y + sketch.px(2), at.x + sketch.px(18), at.y + sketch.px(14)}, part.colour,
                 part.hatch);
     const float names = value - sketch.text_width(part.words) - sketch.px(32) - at.x;
-    canvas.text(at.x + sketch.px(26), at.y, canvas.fitted(part.name, Face::small, names), Face::small,
-                theme.text);
+    canvas.fitted_text(at.x + sketch.px(26), at.y, names, part.name, Face::small, theme.text);
     canvas.text(value, at.y, part.words, Face::small, theme.text, 1);
     const double percent = 100 * part.value / total;
     canvas.text(right, at.y, percent < 0.95 ? "< 1 %" : fmt::format("{:.0f} %", percent), Face::small,
@@ -126,6 +125,33 @@ GanttSpan stage_span(const Theme& theme, double begin, double end, std::string_v
 LegendEntry stage_entry(const Theme& theme, std::string_view stage, std::string words) {
   return {words.empty() ? std::string(stage) : std::move(words), stage_colour(theme, stage),
           stage_hatch(stage)};
+}
+
+std::string stage_of_span(const std::string& name) {
+  if (name == "read") return "load";
+  if (name == "upload") return "copy";
+  return is_collective(name) ? "comm" : holds(kStageNames, name) ? name : "rest";
+}
+
+Gantt timeline_gantt(const SpanTable& table, const Timeline& timeline, const std::vector<std::size_t>& tracks,
+                     const SpanLooks& span_of) {
+  const auto ms = [&](std::int64_t us) { return static_cast<double>(us - timeline.begin_us) * 1e-3; };
+  Gantt out{.end = ms(timeline.end_us), .axis = "time in ms"};
+  for (const std::size_t track : tracks) {
+    GanttRow& row = out.rows.emplace_back(GanttRow{table.tracks[track], {}});
+    for (const std::size_t i : timeline.spans) {
+      const SpanRow& span = table.spans[i];
+      if (span.track != track) continue;
+      std::optional<GanttSpan> drawn = span_of(table.names[span.name], track);
+      if (!drawn) continue;
+      drawn->begin = ms(span.begin_us);
+      drawn->end = ms(span.end_us);
+      row.spans.push_back(std::move(*drawn));
+    }
+  }
+  for (const StepWindow& window : timeline.drawn)
+    out.marks.push_back({ms(window.begin_us), fmt::format("step {}", window.step)});
+  return out;
 }
 
 float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width, GanttArea* area) {

@@ -1,9 +1,12 @@
 #pragma once
 // Bars over one axis: what ran when, rows of spans below each other; and what something is made of, one bar
 // of parts with a line for each part below it.
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "analyse/timeline.h"
 #include "draw/axis.h"
 #include "draw/sketch.h"
 
@@ -25,6 +28,9 @@ struct GanttRow {
 /// In the colour and hatch of the stage.
 GanttSpan stage_span(const Theme& theme, double begin, double end, std::string_view stage, std::string words);
 LegendEntry stage_entry(const Theme& theme, std::string_view stage, std::string words = {});
+
+/// The stage whose looks a span of this name has: "load" of "read"; "rest" of one that is of none.
+std::string stage_of_span(const std::string& name);
 
 struct GanttMark {
   double at = 0;
@@ -50,6 +56,12 @@ struct GanttArea {
 
 /// Gives the y where it ends.
 float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width, GanttArea* area = nullptr);
+
+/// The drawn steps over milliseconds, a row for each of these tracks; `span_of` gives a span of this name and
+/// track its looks, nothing where it is left out.
+using SpanLooks = std::function<std::optional<GanttSpan>(const std::string& name, std::size_t track)>;
+Gantt timeline_gantt(const SpanTable& table, const Timeline& timeline, const std::vector<std::size_t>& tracks,
+                     const SpanLooks& span_of);
 
 struct StackPart {
   std::string name;

@@ -25,16 +25,26 @@ void Canvas::band(std::span<const BandPoint> points, Colour colour) {
   }
 }
 
+void Canvas::stroke(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {
+  const std::array<PlotPoint, 2> ends = {from, to};
+  line(ends, colour, width, dash);
+}
+
+void Canvas::outline(const Box& box, Colour colour, float width, Dash dash) {
+  const PlotPoint corner = {box.x0, box.y0};
+  const std::array<PlotPoint, 5> around = {corner, PlotPoint{box.x1, box.y0}, PlotPoint{box.x1, box.y1},
+                                           PlotPoint{box.x0, box.y1}, corner};
+  line(around, colour, width, dash);
+}
+
 void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {
   const auto poly = [&](std::initializer_list<PlotPoint> offsets) {
     std::vector<PlotPoint> points;
     for (const PlotPoint offset : offsets) points.push_back({at.x + offset.x * r, at.y + offset.y * r});
     polygon(points, colour);
   };
-  const auto stroke = [&](PlotPoint a, PlotPoint b) {
-    const std::array<PlotPoint, 2> points = {PlotPoint{at.x + a.x * r, at.y + a.y * r},
-                                             PlotPoint{at.x + b.x * r, at.y + b.y * r}};
-    line(points, colour, r * 0.5F, Dash::solid);
+  const auto across = [&](PlotPoint a) {
+    stroke({at.x - a.x * r, at.y - a.y * r}, {at.x + a.x * r, at.y + a.y * r}, colour, r * 0.5F);
   };
   switch (mark) {
     case Mark::circle:
@@ -50,11 +60,11 @@ void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {
     case Mark::diamond:
       return poly({{0, -1.25F}, {1.1F, 0}, {0, 1.25F}, {-1.1F, 0}});
     case Mark::cross:
-      stroke({-0.9F, -0.9F}, {0.9F, 0.9F});
-      return stroke({-0.9F, 0.9F}, {0.9F, -0.9F});
+      across({0.9F, 0.9F});
+      return across({0.9F, -0.9F});
     case Mark::star:
-      stroke({0, -1.1F}, {0, 1.1F});
-      return stroke({-1.1F, 0}, {1.1F, 0});
+      across({0, 1.1F});
+      return across({1.1F, 0});
     case Mark::none:
       return;
   }
@@ -70,6 +80,35 @@ std::string Canvas::fitted(std::string_view words, Face face, float width) const
     if (text_width(out + "…", face) <= width) break;
   }
   return out + "…";
+}
+
+void paint_tick(Canvas& canvas, PlotPoint middle, Colour colour) {
+  const float s = canvas.scale();
+  const PlotPoint tick[3] = {{middle.x - 4 * s, middle.y + 0.5F * s},
+                             {middle.x - 1 * s, middle.y + 3.5F * s},
+                             {middle.x + 4.5F * s, middle.y - 3.5F * s}};
+  canvas.line(tick, colour, 2 * s, Dash::solid);
+}
+
+Box paint_check(Canvas& canvas, const Theme& theme, PlotPoint corner, CheckMark check, Colour held) {
+  const float s = canvas.scale();
+  const Box box = {corner.x, corner.y, corner.x + 14 * s, corner.y + 14 * s};
+  const PlotPoint middle = {corner.x + 7 * s, corner.y + 7 * s};
+  if (check == CheckMark::open) canvas.frame(box, mixed(theme.panel, theme.dim, 0.6F));
+  if (check != CheckMark::open) canvas.fill(box, check == CheckMark::held ? held : theme.bad, 3 * s);
+  if (check == CheckMark::held) paint_tick(canvas, middle, theme.panel);
+  if (check == CheckMark::failed) canvas.mark(middle, Mark::cross, 3.5F * s, theme.panel);
+  return box;
+}
+
+void paint_chevron(Canvas& canvas, PlotPoint middle, float half, Way way, Colour colour, float width) {
+  const float up = (way == Way::up ? half : -half) / 2;
+  const PlotPoint upright[3] = {
+      {middle.x - half, middle.y + up}, {middle.x, middle.y - up}, {middle.x + half, middle.y + up}};
+  const PlotPoint sideways[3] = {{middle.x - half / 2, middle.y - half},
+                                 {middle.x + half / 2, middle.y},
+                                 {middle.x - half / 2, middle.y + half}};
+  canvas.line(way == Way::right ? sideways : upright, colour, width, Dash::solid);
 }
 
 }  // namespace isobar

@@ -56,9 +56,32 @@ class Canvas {
   virtual float text_width(std::string_view words, Face face) const = 0;
   virtual float line_height(Face face) const = 0;
   virtual float scale() const { return 1; }
+  void stroke(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash = Dash::solid);
+  /// A line along the edges of the box.
+  void outline(const Box& box, Colour colour, float width, Dash dash = Dash::solid);
   void mark(PlotPoint at, Mark mark, float radius, Colour colour);
   /// `words` cut with an ellipsis so that they are at most `width` wide.
   std::string fitted(std::string_view words, Face face, float width) const;
+  /// Draws `words`, fitted into `width`.
+  void fitted_text(float x, float y, float width, std::string_view words, Face face, Colour colour,
+                   float across = 0) {
+    text(x, y, fitted(words, face, width), face, colour, across);
+  }
 };
+
+// Small signs: what is done, what failed, which way something goes.
+
+/// Around `middle`, nine pixels wide.
+void paint_tick(Canvas& canvas, PlotPoint middle, Colour colour);
+
+enum class CheckMark { open, held, failed };
+
+/// A box of 14 pixels from `corner` on: filled with a tick or a cross, or only framed.
+Box paint_check(Canvas& canvas, const Theme& theme, PlotPoint corner, CheckMark check, Colour held);
+
+enum class Way { up, down, right };
+
+/// The head of an arrow around `middle`, `half` as wide to each side.
+void paint_chevron(Canvas& canvas, PlotPoint middle, float half, Way way, Colour colour, float width);
 
 }  // namespace isobar

@@ -40,6 +40,10 @@ std::vector<Tick> marks_of(const XMarks& marks, const Axis& x, float scale) {
   return out;
 }
 
+Colour mark_colour(const Theme& theme, const Tick& tick) {
+  return mixed(theme.panel, theme.line, tick.label.empty() ? 0.3F : 0.75F);
+}
+
 /// Where the axis ends, so that nobody has to guess how far it goes.
 Tick end_of(const XMarks& marks, const Axis& x) {
   const double value = x.whole ? std::floor(x.most) : x.most;
@@ -111,7 +115,7 @@ ChartArea paint_chart(Sketch& sketch, const ChartSpec& spec, PlotPoint at, float
   ChartArea out{spec.x, spec.y, {at.x, at.y, at.x + width - sketch.px(12), at.y + sketch.px(spec.height)}, 0};
   out.y.begin = out.box.y1;
   out.y.end = out.box.y0;
-  const std::vector<Tick> marks = spec.y_marks ? ticks(out.y, sketch.px(34)) : std::vector<Tick>{};
+  const std::vector<Tick> marks = ticks(out.y, sketch.px(34));
   out.box.x0 += spec.left > 0 ? spec.left : widest_mark(sketch, marks) + sketch.px(8);
   out.x.begin = out.box.x0;
   out.x.end = out.box.x1;
@@ -129,10 +133,23 @@ ChartArea paint_chart(Sketch& sketch, const ChartSpec& spec, PlotPoint at, float
   return out;
 }
 
+void paint_y_marks(Canvas& canvas, const Theme& theme, const std::vector<Tick>& marks, const Axis& y,
+                   const Box& area) {
+  const float s = canvas.scale(), half = canvas.line_height(Face::small) / 2;
+  for (const Tick& tick : marks) {
+    const float at = std::round(y.pixel(tick.value));
+    canvas.fill({area.x0, at, area.x1, at + 1}, mark_colour(theme, tick));
+    canvas.text(area.x0 - 8 * s, at - half, tick.label, Face::small, theme.dim, 1);
+  }
+}
+
+void paint_empty(Canvas& canvas, const Theme& theme, const std::string& words, const Box& area) {
+  canvas.fitted_text((area.x0 + area.x1) / 2, (area.y0 + area.y1) / 2 - 8 * canvas.scale(), area.width(),
+                     words, Face::small, theme.dim, 0.5F);
+}
+
 void paint_x_marks(Canvas& canvas, const Theme& theme, const XMarks& marks, const Axis& x, const Box& area) {
   const float s = canvas.scale();
-  const Colour major = mixed(theme.panel, theme.line, 0.75F);
-  const Colour minor = mixed(theme.panel, theme.line, 0.3F);
   const auto half_of = [&](const std::string& label) { return canvas.text_width(label, Face::small) / 2; };
   const auto label = [&](float at, const std::string& words) {
     canvas.text(at, area.y1 + 5 * s, words, Face::small, theme.dim, 0.5F);
@@ -149,7 +166,7 @@ void paint_x_marks(Canvas& canvas, const Theme& theme, const XMarks& marks, cons
   for (const Tick& tick : marks_of(marks, x, s)) {
     const float at = std::round(x.pixel(tick.value));
     if (at < area.x0 - 1 || at > area.x1 + 1) continue;
-    canvas.fill({at, area.y0, at + 1, area.y1}, tick.label.empty() ? minor : major);
+    canvas.fill({at, area.y0, at + 1, area.y1}, mark_colour(theme, tick));
     const float half = half_of(tick.label);
     if (tick.label.empty() || at - half < right_of_last + 10 * s || at + half > room) continue;
     label(at, tick.label);

@@ -16,7 +16,6 @@ struct ChartSpec {
   std::string x_title, y_title;
   float height = 260;  ///< of the area, at scale 1
   float left = 0;      ///< of the area; 0 = what the marks of y need
-  bool y_marks = true;
 };
 
 struct ChartArea {
@@ -58,6 +57,13 @@ struct XMarks {
 
 /// Pixels below the area that labels and title need.
 inline constexpr float kXMarksHeight = 42;
+
+/// Lines over the area, their labels left of it.
+void paint_y_marks(Canvas& canvas, const Theme& theme, const std::vector<Tick>& marks, const Axis& y,
+                   const Box& area);
+
+/// What stands in the middle of an area without data.
+void paint_empty(Canvas& canvas, const Theme& theme, const std::string& words, const Box& area);
 
 /// Lines over the area, their labels below it, and the title on a line of its own.
 void paint_x_marks(Canvas& canvas, const Theme& theme, const XMarks& marks, const Axis& x, const Box& area);

@@ -132,25 +132,12 @@ ChartArea paint_scene(Sketch& sketch, const DescentScene& scene, PlotPoint at, f
 }
 
 float paint_scene_legend(Sketch& sketch, const DescentScene& scene, PlotPoint at, float width) {
-  float x = at.x, y = at.y;
-  const float line = sketch.canvas().line_height(Face::small), gap = sketch.px(14), room = sketch.px(22);
-  const auto entry = [&](Mark mark, Colour colour, const std::string& words) {
-    const float wide = room + sketch.text_width(words) + gap;
-    if (x > at.x && x + wide > at.x + width) {
-      x = at.x;
-      y += line + sketch.px(4);
-    }
-    const float middle = y + line / 2;
-    if (mark != Mark::cross) sketch.line({x, middle}, {x + sketch.px(16), middle}, colour, 1.5F);
-    sketch.mark({x + sketch.px(8), middle}, mark, colour, mark == Mark::cross ? 5 : 3);
-    sketch.canvas().text(x + room, y, words, Face::small, sketch.theme().text);
-    x += wide;
-  };
+  std::vector<LegendEntry> entries;
   for (const ScenePath& path : scene.paths) {
-    if (!path.label.empty()) entry(path.mark, path.colour, path.label);
+    if (!path.label.empty()) entries.push_back({path.label, path.colour, Hatch::none, path.dash, path.mark});
   }
-  entry(Mark::cross, sketch.theme().text, "least loss");
-  return y + line + sketch.px(6);
+  entries.push_back({.words = "least loss", .colour = sketch.theme().text, .mark = Mark::cross});
+  return sketch.legend(at, width, entries);
 }
 
 ChartArea paint_fit(Sketch& sketch, const LinePoints& points, const std::vector<FitLine>& lines,

@@ -1,7 +1,7 @@
-#include "draw/drawing.h"
-
+// Drawings, in the window and as files.
 #include <algorithm>
 
+#include "draw/sketch.h"
 #include "draw/svg_canvas.h"
 
 namespace isobar {

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/error.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
+#include "fields/npy.h"
 
 namespace isobar {
 namespace {
@@ -18,7 +20,42 @@ constexpr std::array<std::uint32_t, 9> kDiverging = {0x2166ac, 0x4393c3, 0x92c5d
                                                      0xfddbc7, 0xf4a582, 0xd6604d, 0xb2182b};
 constexpr Colour kNothing = rgb(0x808080);
 
+constexpr std::int64_t kMostOfAxis = 4096;
+
 }  // namespace
+
+std::span<const float> Fields::of(std::int64_t which, std::int64_t channel) const {
+  const auto size = static_cast<std::size_t>(rows * columns);
+  return std::span(values).subspan(static_cast<std::size_t>(which * channels + channel) * size, size);
+}
+
+Fields read_fields(const std::filesystem::path& file) {
+  NpyArray array = read_npy(file);
+  const auto fits = [](std::int64_t size) { return size >= 1 && size <= kMostOfAxis; };
+  if (array.shape.size() != 4 || array.shape[0] != 3 || !std::ranges::all_of(array.shape, fits))
+    throw Error("its shape is not [3, C, H, W]", file.string(), "");
+  return {array.shape[1], array.shape[2], array.shape[3], std::move(array.values)};
+}
+
+std::vector<float> difference(std::span<const float> one, std::span<const float> other) {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < one.size(); ++i) out.push_back(one[i] - other[i]);
+  return out;
+}
+
+void MapLimits::see(std::span<const float> values) {
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min(least, static_cast<double>(value));
+    most = std::max(most, static_cast<double>(value));
+  }
+}
+
+void MapLimits::part() {
+  if (most > least) return;
+  least = most < least ? -1 : least - 1;
+  most = least + 2;
+}
 
 Colour map_colour(MapColours colours, double part) {
   const auto& stops = colours == MapColours::sequential ? kViridis : kDiverging;
@@ -47,8 +84,8 @@ std::shared_ptr<const Picture> draw_map(std::span<const float> values, int rows,
 
 Box paint_map(Canvas& canvas, const Theme& theme, const MapSpec& spec, const Box& box) {
   const float s = canvas.scale();
-  canvas.text(box.x0 + 12 * s, box.y0 + 10 * s, canvas.fitted(spec.title, Face::bold, box.width() - 24 * s),
-              Face::bold, theme.text);
+  canvas.fitted_text(box.x0 + 12 * s, box.y0 + 10 * s, box.width() - 24 * s, spec.title, Face::bold,
+                     theme.text);
   const Box room = {box.x0 + 12 * s, box.y0 + 36 * s, box.x1 - 12 * s, box.y1 - 40 * s};
   if (!spec.picture || room.width() < 8 || room.height() < 8) return room;
   const float shape =

@@ -1,12 +1,40 @@
 #pragma once
-// Weather fields as coloured maps.
+// Weather fields of a validation sample, and coloured maps of them.
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "draw/canvas.h"
 
 namespace isobar {
+
+/// Input, target and prediction of one validation sample: `values` is [3, channels, rows, columns].
+struct Fields {
+  std::int64_t channels = 0, rows = 0, columns = 0;
+  std::vector<float> values = {};
+
+  /// One channel of the input (0), target (1) or prediction (2), row by row.
+  std::span<const float> of(std::int64_t which, std::int64_t channel) const;
+};
+
+/// Error (exit code 2) for a file of another shape.
+Fields read_fields(const std::filesystem::path& file);
+
+std::vector<float> difference(std::span<const float> one, std::span<const float> other);
+
+/// Least and greatest of the finite values that were seen.
+struct MapLimits {
+  double least = 1e300, most = -1e300;
+
+  void see(std::span<const float> values);
+  /// Limits that lie apart, whatever was seen.
+  void part();
+  double size() const { return std::max(-least, most); }
+};
 
 enum class MapColours { sequential, diverging };
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <string>
 
-#include "draw/drawing.h"
+#include "draw/sketch.h"
 
 namespace isobar {
 

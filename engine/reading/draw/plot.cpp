@@ -13,13 +13,8 @@ namespace {
 
 constexpr double kMargin = 0.05;  // of the data's height, above and below
 
-struct Range {
-  double least = 0;
-  double most = 1;
-};
-
 /// Limits with a margin; never empty, never infinite.
-Range padded(Extent extent, bool log, bool from_zero) {
+Limits padded(Extent extent, bool log, bool from_zero) {
   if (extent.finite == 0) return {log ? 0.1 : 0.0, 1.0};
   double least = extent.least;
   double most = extent.most;
@@ -45,9 +40,9 @@ Extent data_extent(const PlotSpec& spec, const PlotView& view, const PlotLink& l
   for (const PlotLine* const line : shown_lines(spec, view)) {
     for (const Curve* const curve : {line->curve, line->low, line->high}) {
       if (curve != nullptr)
-        out.join(extent_between(*line->places, *curve, link.x_least, link.x_most, view.log_y));
+        out.join(extent_between(*line->places, *curve, link.x.least, link.x.most, view.log_y));
     }
-    for (const PlotReach& reach : line->reach) {
+    for (const Limits& reach : line->reach) {
       if (reach.most >= reach.least && (!view.log_y || reach.least > 0))
         out.join({reach.least, reach.most, 0, 2, 2});
     }
@@ -64,19 +59,6 @@ double eased(double from, double to, float part, bool log) {
   if (part >= 1 || !std::isfinite(from)) return to;
   if (log && from > 0 && to > 0) return from * std::pow(to / from, static_cast<double>(part));
   return from + (to - from) * static_cast<double>(part);
-}
-
-void paint_axes(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotLayout& at) {
-  const float s = canvas.scale();
-  const Colour major = mixed(theme.panel, theme.line, 0.75F);
-  const Colour minor = mixed(theme.panel, theme.line, 0.3F);
-  const float height = canvas.line_height(Face::small);
-  for (const Tick& tick : ticks(at.y, 46 * s)) {
-    const float y = std::round(at.y.pixel(tick.value));
-    canvas.fill({at.area.x0, y, at.area.x1, y + 1}, tick.label.empty() ? minor : major);
-    canvas.text(at.area.x0 - 8 * s, y - height / 2, tick.label, Face::small, theme.dim, 1);
-  }
-  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time, spec.x_marks}, at.x, at.area);
 }
 
 /// Where a line is at this pixel of x; NaN before its first value and behind its last.
@@ -132,8 +114,7 @@ void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec,
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->value < b->value; });
   for (const PlotLevel* const level : order) {
     const float y = at.y.pixel(level->value);
-    const PlotPoint ends[2] = {{at.area.x0, y}, {at.area.x1, y}};
-    canvas.line(ends, level->colour, 1.4F * s, level->dash);
+    canvas.stroke({at.area.x0, y}, {at.area.x1, y}, level->colour, 1.4F * s, level->dash);
     if (!level->end_words.empty()) continue;
     const std::string words = fmt::format("{} {}", level->label, engineering(level->value, 3));
     const float width = canvas.text_width(words, Face::small) + 8 * s;
@@ -207,41 +188,27 @@ PlotLine line_of(std::string label, Colour colour, const std::vector<std::pair<d
 }
 
 void PlotView::ease_y(float part) {
-  if (!drawn) part = 1;
-  drawn = true;
-  y_least = eased(y_least, want_least, part, log_y);
-  y_most = eased(y_most, want_most, part, log_y);
-  if (is_easing()) return;
-  y_least = want_least;
-  y_most = want_most;
+  if (!std::exchange(drawn, true)) part = 1;
+  y = {eased(y.least, want.least, part, log_y), eased(y.most, want.most, part, log_y)};
+  if (!is_easing()) y = want;
 }
 
 bool PlotView::is_easing() const {
-  return std::fabs(y_least - want_least) + std::fabs(y_most - want_most) > (want_most - want_least) * 1e-3;
+  return std::fabs(y.least - want.least) + std::fabs(y.most - want.most) > (want.most - want.least) * 1e-3;
 }
 
 void PlotLink::begin_frame() {
-  if (any) {
-    full_least = next_least;
-    full_most = next_most;
-  }
-  any = false;
-  hovering = next_hovering;
-  hover_x = next_hover_x;
-  hover_plot = next_hover_plot;
-  next_hovering = false;
+  full = std::exchange(seen, std::nullopt).value_or(full);
+  hover = std::exchange(next_hover, std::nullopt);
   if (!fit_x) return;
-  x_least = full_least;
-  x_most = full_most;
-  if (log_x && !(x_least > 0)) x_least = x_most > 1 ? 1 : x_most > 0 ? x_most * 1e-3 : 0.1;
-  if (!(x_most > x_least)) x_most = x_least + 1;
+  x = full;
+  if (log_x && !(x.least > 0)) x.least = x.most > 1 ? 1 : x.most > 0 ? x.most * 1e-3 : 0.1;
+  if (!(x.most > x.least)) x.most = x.least + 1;
 }
 
 void PlotLink::see(double least, double most) {
   if (!std::isfinite(least) || !std::isfinite(most)) return;
-  next_least = any ? std::min(next_least, least) : least;
-  next_most = any ? std::max(next_most, most) : most;
-  any = true;
+  seen = seen ? Limits{std::min(seen->least, least), std::max(seen->most, most)} : Limits{least, most};
 }
 
 std::vector<const PlotLine*> shown_lines(const PlotSpec& spec, const PlotView& view) {
@@ -256,18 +223,16 @@ std::vector<const PlotLine*> shown_lines(const PlotSpec& spec, const PlotView& v
 PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, const Box& box,
                    const Canvas& canvas, float ease) {
   if (view.fit_y) {
-    const Range range = padded(data_extent(spec, view, link), view.log_y, spec.from_zero);
-    view.want_least = range.least;
-    view.want_most = range.most;
+    view.want = padded(data_extent(spec, view, link), view.log_y, spec.from_zero);
   }
   view.ease_y(ease);
-  if (!(view.y_most > view.y_least)) view.y_most = view.y_least + 1;
-  if (view.log_y && !(view.y_least > 0)) view.y_least = view.want_least;
+  if (!(view.y.most > view.y.least)) view.y.most = view.y.least + 1;
+  if (view.log_y && !(view.y.least > 0)) view.y.least = view.want.least;
 
   const float s = canvas.scale();
   PlotLayout at;
   at.box = box;
-  at.y = {view.y_least, view.y_most, view.log_y, false, 0, 0};
+  at.y = {view.y.least, view.y.most, view.log_y, false, 0, 0};
   float label_width = 24 * s;
   at.y.begin = box.y1;
   at.y.end = box.y0;
@@ -281,7 +246,7 @@ PlotLayout lay_out(const PlotSpec& spec, PlotView& view, const PlotLink& link, c
   at.area = {std::round(box.x0 + label_width + 20 * s), std::round(top + 36 * s),
              std::round(box.x1 - ends_width - 14 * s), std::round(box.y1 - kXMarksHeight * s)};
   at.legend = {at.area.x0, top + 32 * s, at.area.x1, top + 32 * s};
-  at.x = {link.x_least, link.x_most, link.log_x && link.x_least > 0, spec.x_is_whole, at.area.x0, at.area.x1};
+  at.x = {link.x.least, link.x.most, link.log_x && link.x.least > 0, spec.x_is_whole, at.area.x0, at.area.x1};
   if (spec.legend) {
     for (const auto& [line, place] : legend_boxes(spec, at, canvas)) {
       at.legend.y1 = std::max(at.legend.y1, place.y1);
@@ -323,39 +288,29 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
     const bool off = view.hidden.count(line->id) != 0;
     const Colour colour = off ? mixed(theme.panel, theme.dim, 0.5F) : line->colour;
     const float middle = (box.y0 + box.y1) / 2;
-    const PlotPoint ends[2] = {{box.x0, middle}, {box.x0 + 16 * s, middle}};
-    canvas.line(ends, colour, 2 * s, line->dash);
+    canvas.stroke({box.x0, middle}, {box.x0 + 16 * s, middle}, colour, 2 * s, line->dash);
     canvas.mark({box.x0 + 8 * s, middle}, line->mark, 3 * s, colour);
-    const float room = box.width() - 22 * s;
-    canvas.text(box.x0 + 22 * s, box.y0 + 2 * s, canvas.fitted(line->label, Face::small, room + 1),
-                Face::small, off ? colour : theme.text);
+    canvas.fitted_text(box.x0 + 22 * s, box.y0 + 2 * s, box.width() - 22 * s + 1, line->label, Face::small,
+                       off ? colour : theme.text);
   }
 }
 
 void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const PlotView& view,
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
-  canvas.text(at.box.x0 + 12 * s, at.box.y0 + 10 * s,
-              canvas.fitted(spec.title, Face::bold, at.box.width() - 24 * s), Face::bold, theme.text);
-  if (!spec.subtitle.empty()) {
-    canvas.text(at.box.x0 + 12 * s, at.box.y0 + 30 * s,
-                canvas.fitted(spec.subtitle, Face::small, at.box.width() - 24 * s), Face::small, theme.dim);
-  }
+  const float left = at.box.x0 + 12 * s, room = at.box.width() - 24 * s;
+  canvas.fitted_text(left, at.box.y0 + 10 * s, room, spec.title, Face::bold, theme.text);
+  canvas.fitted_text(left, at.box.y0 + 30 * s, room, spec.subtitle, Face::small, theme.dim);
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
-  if (lines.empty() && spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
-  if (lines.empty()) {
-    const float room = at.area.width();
-    canvas.text((at.area.x0 + at.area.x1) / 2, (at.area.y0 + at.area.y1) / 2 - 8 * s,
-                canvas.fitted(spec.empty, Face::small, room), Face::small, theme.dim, 0.5F);
-    return;
-  }
-  paint_axes(canvas, theme, spec, at);
+  if (spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
+  if (lines.empty()) return paint_empty(canvas, theme, spec.empty, at.area);
+  paint_y_marks(canvas, theme, ticks(at.y, 46 * s), at.y, at.area);
+  paint_x_marks(canvas, theme, {spec.x_title, spec.x_is_time, spec.x_marks}, at.x, at.area);
   canvas.push_clip({at.area.x0 - 4 * s, at.area.y0 - 4 * s, at.area.x1 + 4 * s, at.area.y1 + 4 * s});
   paint_lines(canvas, spec, view, link, at, smoother);
   paint_levels(canvas, theme.panel, spec, lines, at);
   canvas.pop_clip();
   paint_ends(canvas, theme, end_words(spec, view, at.y), at.area);
-  if (spec.legend) paint_legend(canvas, theme, spec, view, at);
 }
 
 std::string plot_csv(const PlotSpec& spec, const PlotView& view) {

@@ -1,6 +1,7 @@
 #pragma once
 // Curves over a shared x axis: what to draw, how it is looked at, and the drawing itself on any canvas.
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,12 +13,6 @@ namespace isobar {
 
 class Smoother;  // draw/band.h
 
-/// How far a value may lie elsewhere.
-struct PlotReach {
-  double least = 0;
-  double most = 0;
-};
-
 /// One curve. Solid lines are measured, dashed recorded elsewhere, dotted predicted.
 struct PlotLine {
   std::string id;  ///< unique in the plot, and the same in every plot that shows this run
@@ -27,12 +22,12 @@ struct PlotLine {
   Dash dash = Dash::solid;
   const Series* places = nullptr;
   const Curve* curve = nullptr;
-  std::shared_ptr<const void> keep;   ///< what `places` and `curve` belong to
-  std::string end_words = {};         ///< right of the plot, beside the last value
-  std::vector<PlotReach> reach = {};  ///< bars around the values: none, or one for each
-  float aside = 0;                    ///< pixels to the right, so that bars at one place can be told apart
-  const Curve* low = nullptr;         ///< a band around it, value by value; it is not smoothed further
-  const Curve* high = nullptr;        ///< the upper edge of that band, where there is a lower one
+  std::shared_ptr<const void> keep;  ///< what `places` and `curve` belong to
+  std::string end_words = {};        ///< right of the plot, beside the last value
+  std::vector<Limits> reach = {};    ///< bars around the values: none, or one for each
+  float aside = 0;                   ///< pixels to the right, so that bars at one place can be told apart
+  const Curve* low = nullptr;        ///< a band around it, value by value; it is not smoothed further
+  const Curve* high = nullptr;       ///< the upper edge of that band, where there is a lower one
   std::size_t equals = 0;  ///< lines of one such number, above 0, lie on each other: they are drawn by turns
 };
 
@@ -67,8 +62,7 @@ struct PlotSpec {
 struct PlotView {
   bool log_y = false;
   bool fit_y = true;
-  double y_least = 0, y_most = 1;  ///< as drawn; eases towards what fits
-  double want_least = 0, want_most = 1;
+  Limits y = {}, want = {};           ///< as drawn; what that eases towards
   bool drawn = false;                 ///< was drawn before: limits ease, else they jump
   std::set<std::string> hidden = {};  ///< line ids
 
@@ -81,30 +75,31 @@ struct PlotView {
 
 /// The x axis that the plots of a view share.
 struct PlotLink {
+  /// Where the mouse is.
+  struct Hover {
+    std::string plot;  ///< by id
+    double x = 0;
+  };
   bool log_x = false;
   bool fit_x = true;
-  double x_least = 0, x_most = 1;
-  double full_least = 0, full_most = 1;  ///< of all data, gathered frame by frame
-  double next_least = 0, next_most = 0;
-  bool any = false;
-  double smoothing = 0;  ///< 0 to 0.99: weight of the past
-  bool hovering = false;
-  double hover_x = 0;
-  std::string hover_plot;
-  bool next_hovering = false;  ///< where the mouse is in this frame: shown from the next on, in every plot
-  double next_hover_x = 0;
-  std::string next_hover_plot;
+  Limits x;
+  Limits full;                      ///< of all data
+  std::optional<Limits> seen;       ///< of the data in this frame so far
+  double smoothing = 0;             ///< 0 to 0.99: weight of the past
+  std::optional<Hover> hover;       ///< shown in every plot
+  std::optional<Hover> next_hover;  ///< in this frame: shown from the next on
 
   /// At the begin of a frame: takes in what the plots said of their data in the last one.
   void begin_frame();
   void see(double least, double most);
+  /// The mouse is in this plot.
+  bool is_over(const std::string& plot) const { return hover && hover->plot == plot; }
 };
 
 /// Where things are in a plot of this size.
 struct PlotLayout {
   Box box, area, legend;
   Axis x, y;
-  int legend_rows = 0;
 };
 
 /// Lines that are shown and have data.

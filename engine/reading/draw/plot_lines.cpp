@@ -19,12 +19,9 @@ void paint_reach(Canvas& canvas, const PlotLine& line, const Axis& x, const Axis
     const float at = x.pixel((*line.places)[line.curve->row(i)]);
     const float low = y.pixel(line.reach[i].least);
     const float high = y.pixel(line.reach[i].most);
-    const auto stroke = [&](PlotPoint from, PlotPoint to) {
-      const PlotPoint ends[2] = {from, to};
-      canvas.line(ends, line.colour, 1.3F * s, Dash::solid);
-    };
-    stroke({at, low}, {at, high});
-    for (const float end : {low, high}) stroke({at - 4 * s, end}, {at + 4 * s, end});
+    canvas.stroke({at, low}, {at, high}, line.colour, 1.3F * s);
+    for (const float end : {low, high})
+      canvas.stroke({at - 4 * s, end}, {at + 4 * s, end}, line.colour, 1.3F * s);
   }
 }
 

@@ -19,7 +19,7 @@ constexpr std::size_t kColumns = 150;
 /// What one panel draws of a point; NaN = a gap.
 struct PointValue {
   double middle = NAN;
-  PlotReach reach = {NAN, NAN};
+  Limits reach = {NAN, NAN};
 };
 
 PointValue rate_of(const ScalingFigures& point) {
@@ -54,7 +54,7 @@ PlotLine line_over(const Scaling& scaling, ScalingLine which, const Measure& mea
        {"no-comm: gradients are not averaged either", 2, Mark::triangle}}};
   const Look& look = kLooks[static_cast<std::size_t>(which)];
   std::vector<std::pair<double, double>> points;
-  std::vector<PlotReach> reach;
+  std::vector<Limits> reach;
   for (const std::int64_t ranks : scaling.ranks()) {
     const ScalingFigures* const point = scaling.find(which, ranks);
     const PointValue value = point == nullptr ? PointValue{} : measure.value_of(*point);
@@ -118,8 +118,7 @@ std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption) 
   link.log_x = true;
   const double room =
       std::pow(std::max(2.0, static_cast<double>(ranks.back()) / static_cast<double>(ranks.front())), 0.08);
-  link.x_least = static_cast<double>(ranks.front()) / room;
-  link.x_most = static_cast<double>(ranks.back()) * room;
+  link.x = {static_cast<double>(ranks.front()) / room, static_cast<double>(ranks.back()) * room};
   PlotSpec rates = panel_of(scaling, "samples/s of all ranks (logarithmic)", kRate);
   draw_legend(canvas, theme, scaling, rates);
   const float middle = kPageWidth / 2;
@@ -163,7 +162,7 @@ std::string draw_curve(const RunReader& reader) {
   add_level("persistence", last.persistence_rmse, Dash::dashed);
   add_level("climatology", last.climatology_rmse, Dash::dotted);
   PlotLink link;
-  link.x_most = std::max(1.0, static_cast<double>(last.step));
+  link.x.most = std::max(1.0, static_cast<double>(last.step));
   SvgCanvas canvas(720, 380, theme.panel);
   paint_whole(canvas, theme, spec, {}, link, {0, 0, 720, 380});
   return canvas.text();

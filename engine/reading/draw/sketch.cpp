@@ -12,22 +12,6 @@ namespace {
 
 constexpr float kSketchLeading = 1.18F;
 
-/// Adds the lines of one paragraph.
-void break_into(const Canvas& canvas, const std::string& text, Face face, float width,
-                std::vector<std::string>& out) {
-  std::string line;
-  for (const std::string& word : split(text, ' ')) {
-    const std::string longer = line.empty() ? word : line + " " + word;
-    if (!line.empty() && canvas.text_width(longer, face) > width) {
-      out.push_back(line);
-      line = word;
-    } else {
-      line = longer;
-    }
-  }
-  out.push_back(line);
-}
-
 }  // namespace
 
 Hatch stage_hatch(std::string_view stage) {
@@ -41,7 +25,12 @@ Hatch stage_hatch(std::string_view stage) {
 
 std::vector<std::string> Sketch::broken(const std::string& text, Face face, float width) const {
   std::vector<std::string> out;
-  for (const std::string& paragraph : split(text, '\n')) break_into(canvas_, paragraph, face, width, out);
+  for (const std::string& paragraph : split(text, '\n')) {
+    std::vector<std::string> lines =
+        wrapped(paragraph, [&](const std::string& line) { return canvas_.text_width(line, face) <= width; });
+    if (lines.empty()) lines.emplace_back();
+    std::ranges::move(lines, std::back_inserter(out));
+  }
   return out;
 }
 
@@ -109,8 +98,7 @@ void Sketch::pale(const Box& box, Colour colour, Hatch hatch) {
 }
 
 void Sketch::line(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {
-  const std::array<PlotPoint, 2> ends = {from, to};
-  canvas_.line(ends, colour, px(width), dash);
+  canvas_.stroke(from, to, colour, px(width), dash);
 }
 
 void Sketch::arrow(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {
@@ -134,7 +122,11 @@ float Sketch::legend(PlotPoint at, float width, std::span<const LegendEntry> ent
       x = at.x;
       at.y += step;
     }
-    area({x, at.y + px(2), x + swatch, at.y + px(14)}, entry.colour, entry.hatch);
+    const float middle = at.y + px(8);
+    if (!entry.line && entry.mark == Mark::none)
+      area({x, at.y + px(2), x + swatch, at.y + px(14)}, entry.colour, entry.hatch);
+    if (entry.line) line({x, middle}, {x + swatch, middle}, entry.colour, 2, *entry.line);
+    mark({x + swatch / 2, middle}, entry.mark, entry.colour, entry.line ? 3 : 4);
     canvas_.text(x + swatch + px(6), at.y, entry.words, Face::small, theme_.text);
     x += wide + gap;
   }

@@ -1,6 +1,8 @@
 #pragma once
 // What pictures are made of: wrapped words, hatched areas, arrows, legends. Lengths that are not positions
 // are pixels at scale 1 unless px() was asked.
+#include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,11 +19,13 @@ enum class Hatch { none, rising, falling, crossed, level, dots };
 /// That of a stage of a step, as its colour is.
 Hatch stage_hatch(std::string_view stage);
 
-/// One entry of a legend.
+/// One entry of a legend: an area, or a line and a mark where it has one of them.
 struct LegendEntry {
   std::string words;
   Colour colour = 0;
   Hatch hatch = Hatch::none;
+  std::optional<Dash> line = {};
+  Mark mark = Mark::none;
 };
 
 class Sketch {
@@ -70,5 +74,29 @@ class Sketch {
   Canvas& canvas_;
   const Theme& theme_;
 };
+
+/// A picture that is laid out for the width it gets: for the window, and for files.
+struct Drawing {
+  std::string title;
+  std::string note;  ///< below the title: where its values are from, "schematic", "measured here"
+  std::string alt;   ///< what it shows, in words for who cannot see it
+  /// Draws below `at.y`, between `at.x` and `at.x` + `width`; gives the y where it ends.
+  std::function<float(Sketch& sketch, PlotPoint at, float width)> body;
+};
+
+/// Draws two parts beside each other from a width of `wide_from` pixels (at scale 1) on, else below each
+/// other; gives the y where they end.
+using PaintPart = std::function<float(PlotPoint at, float width)>;
+float paint_pair(Sketch& sketch, PlotPoint at, float width, float wide_from, const PaintPart& one,
+                 const PaintPart& other);
+
+/// Height at this width, in the pixels of `canvas`.
+float drawing_height(const Canvas& canvas, const Drawing& drawing, float width);
+
+/// Draws from the top of the box, as wide as it is, without a ground.
+void paint_drawing(Canvas& canvas, const Theme& theme, const Box& box, const Drawing& drawing);
+
+/// As a file with a ground of its own, and `alt` for who cannot see it.
+std::string drawing_svg(const Drawing& drawing, bool dark = false);
 
 }  // namespace isobar

@@ -22,11 +22,6 @@ float paint_head(Canvas& canvas, const Theme& theme, const Box& box, const std::
   return x + canvas.text_width(words, Face::bold);
 }
 
-void paint_stroke(Canvas& canvas, PlotPoint from, PlotPoint to, Colour colour, float width) {
-  const PlotPoint ends[] = {from, to};
-  canvas.line(ends, colour, width, Dash::solid);
-}
-
 /// The longest of these words that the box has room for.
 void paint_words(Canvas& canvas, const Theme& theme, const Box& box, const std::string& stage, double us,
                  bool predicted) {
@@ -47,9 +42,7 @@ void paint_bar(Canvas& canvas, const Theme& theme, const StageBar& bar, const Bo
     const Box part = {x, box.y0, x + static_cast<float>(us / most_us) * box.width(), box.y1};
     const Colour colour = stage_colour(theme, stage);
     canvas.fill(part, bar.predicted ? with_alpha(colour, 0.30F) : colour);
-    const PlotPoint around[] = {
-        {part.x0, part.y0}, {part.x1, part.y0}, {part.x1, part.y1}, {part.x0, part.y1}, {part.x0, part.y0}};
-    if (bar.predicted) canvas.line(around, colour, 1.2F * canvas.scale(), Dash::dotted);
+    if (bar.predicted) canvas.outline(part, colour, 1.2F * canvas.scale(), Dash::dotted);
     paint_words(canvas, theme, part, stage, us, bar.predicted);
     x = part.x1;
   }
@@ -99,8 +92,8 @@ Columns columns_of(const Canvas& canvas, const ScoreSpec& spec, const Box& box) 
 
 void paint_whisker(Canvas& canvas, const Theme& theme, float x0, float x1, float y) {
   const float s = canvas.scale();
-  paint_stroke(canvas, {x0, y}, {x1, y}, theme.text, 1.2F * s);
-  for (const float x : {x0, x1}) paint_stroke(canvas, {x, y - 4 * s}, {x, y + 4 * s}, theme.text, 1.2F * s);
+  canvas.stroke({x0, y}, {x1, y}, theme.text, 1.2F * s);
+  for (const float x : {x0, x1}) canvas.stroke({x, y - 4 * s}, {x, y + 4 * s}, theme.text, 1.2F * s);
 }
 
 void paint_rate(Canvas& canvas, const Theme& theme, const ScoreRow& row, const Columns& at, float y) {
@@ -177,7 +170,7 @@ void paint_stage_bars(Canvas& canvas, const Theme& theme, const std::vector<Stag
   const float x0 = box.x0 + kPad * s, x1 = box.x1 - kPad * s;
   float y = box.y0 + 6 * s;
   for (const StageBar& bar : bars) {
-    canvas.text(x0, y, canvas.fitted(bar.label, Face::small, x1 - x0), Face::small, theme.dim);
+    canvas.fitted_text(x0, y, x1 - x0, bar.label, Face::small, theme.dim);
     const Box room = {x0, y + 20 * s, x1 - words - 8 * s, y + (20 + kStepBar) * s};
     paint_bar(canvas, theme, bar, room, most_us);
     const float end = most_us > 0
@@ -222,15 +215,14 @@ void paint_waterfall(Canvas& canvas, const Theme& theme, const WaterfallSpec& sp
   float y = box.y0 + kHead * s;
   const auto row = [&](const std::string& name, double from_us, double to_us, const std::string& words,
                        Colour colour) {
-    canvas.text(left - 14 * s, y + 3 * s, canvas.fitted(name, Face::small, names + 1), Face::small,
-                theme.text, 1);
+    canvas.fitted_text(left - 14 * s, y + 3 * s, names + 1, name, Face::small, theme.text, 1);
     const float x0 = x_of(std::min(from_us, to_us));
     canvas.fill({x0, y + 4 * s, std::max(x0 + 1.5F * s, x_of(std::max(from_us, to_us))), y + 18 * s}, colour,
                 2 * s);
     canvas.text(box.x1 - kPad * s, y + 3 * s, words, Face::small, theme.text, 1);
     y += kTerm * s;
     if (to_us <= 0) return;
-    paint_stroke(canvas, {x_of(to_us), y - 4 * s}, {x_of(to_us), y + 4 * s}, theme.dim, 1);
+    canvas.stroke({x_of(to_us), y - 4 * s}, {x_of(to_us), y + 4 * s}, theme.dim, 1);
   };
   row(spec.base, 0, spec.base_us, ms_text(spec.base_us, false), spec.base_colour);
   at_us = spec.base_us;
@@ -257,19 +249,19 @@ std::vector<Box> paint_scoreboard(Canvas& canvas, const Theme& theme, const Scor
   const float s = canvas.scale();
   paint_key(canvas, theme, spec, box, paint_head(canvas, theme, box, spec.title));
   if (spec.rows.empty()) {
-    canvas.text(box.x0 + kPad * s, box.y0 + (kHead + 6) * s,
-                canvas.fitted(spec.empty, Face::small, box.width() - 24 * s), Face::small, theme.dim);
+    canvas.fitted_text(box.x0 + kPad * s, box.y0 + (kHead + 6) * s, box.width() - 24 * s, spec.empty,
+                       Face::small, theme.dim);
     return rows;
   }
   const Columns at = columns_of(canvas, spec, box);
   float y = box.y0 + kHead * s;
   for (const ScoreRow& row : spec.rows) {
     rows.push_back({box.x0 + 4 * s, y, box.x1 - 4 * s, y + (kScoreRow - 2) * s});
-    paint_stroke(canvas, {box.x0 + kPad * s, y}, {box.x1 - kPad * s, y}, theme.line, 1);
+    canvas.stroke({box.x0 + kPad * s, y}, {box.x1 - kPad * s, y}, theme.line, 1);
     const float room = at.bars - at.label - 12 * s;
     canvas.mark({box.x0 + (kPad + 6) * s, y + 16 * s}, row.mark, 4.5F * s, row.colour);
-    canvas.text(at.label, y + 7 * s, canvas.fitted(row.label, Face::bold, room), Face::bold, theme.text);
-    canvas.text(at.label, y + 27 * s, canvas.fitted(row.facts, Face::small, room), Face::small, theme.dim);
+    canvas.fitted_text(at.label, y + 7 * s, room, row.label, Face::bold, theme.text);
+    canvas.fitted_text(at.label, y + 27 * s, room, row.facts, Face::small, theme.dim);
     paint_rate(canvas, theme, row, at, y + 7 * s);
     paint_stages(canvas, theme, row, at, y + 27 * s);
     canvas.text(at.end, y + 7 * s, row.versus, Face::bold, row.strong ? theme.text : theme.dim, 1);

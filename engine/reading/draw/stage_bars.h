@@ -31,7 +31,7 @@ std::string stage_bars_csv(const std::vector<StageBar>& bars);
 
 /// From the time of one step to that of another.
 struct WaterfallSpec {
-  std::string id, title;
+  std::string title;
   std::string base, other;  ///< what the first and the last bar are called
   Colour base_colour = 0, other_colour = 0;
   double base_us = 0, other_us = 0;
@@ -60,7 +60,7 @@ struct ScoreRow {
 };
 
 struct ScoreSpec {
-  std::string id, title;
+  std::string title;
   std::vector<ScoreRow> rows;
   std::string empty;
 };

@@ -135,13 +135,6 @@ TheatreLayout stage_of(Sketch& sketch, const Theatre& theatre, PlotPoint at, flo
   return out;
 }
 
-void outline_cells(Sketch& sketch, const Box& box, Colour colour, float width) {
-  const std::array<PlotPoint, 5> corners = {PlotPoint{box.x0, box.y0}, PlotPoint{box.x1, box.y0},
-                                            PlotPoint{box.x1, box.y1}, PlotPoint{box.x0, box.y1},
-                                            PlotPoint{box.x0, box.y0}};
-  sketch.canvas().line(corners, colour, sketch.px(width), Dash::solid);
-}
-
 std::string cell_number(double value) { return std::isfinite(value) ? fmt::format("{:.6g}", value) : ""; }
 
 /// One mark for each rank at the foot of a cell, filled where its values are in
@@ -257,7 +250,7 @@ void paint_moves(Sketch& sketch, const TheatreLayout& stage, const TheatreStep& 
     const TheatreMove& move = step.moves[i];
     const Box source = stage.cells(move.from, move.first_chunk, move.chunks);
     const Box target = stage.cells(move.to, move.first_chunk, move.chunks);
-    if (!is_done) outline_cells(sketch, source, colour, 2);
+    if (!is_done) sketch.canvas().outline(source, colour, sketch.px(2));
     if (lanes[i] < 0) {
       paint_level(sketch, stage, move, stroke);
     } else {

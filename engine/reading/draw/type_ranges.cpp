@@ -78,21 +78,18 @@ void paint_type_row(Sketch& sketch, const NumberType& type, const Axis& x, float
   sketch.pale({x.pixel(type.subnormal), top, x.pixel(type.least), bottom}, theme.series[2], Hatch::rising);
 }
 
-std::string scale_words(const GradientHistogram& gradients) {
-  return gradients.scale == 1 ? "" : fmt::format("times the loss scale, {:.0f}", gradients.scale);
-}
-
 float paint_ranges_legend(Sketch& sketch, const GradientHistogram& gradients, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
-  const std::array<LegendEntry, 3> legend = {
-      LegendEntry{"gradients", theme.series[6]}, LegendEntry{"all digits", theme.series[2]},
-      LegendEntry{"fewer digits (subnormal)", mixed(theme.panel, theme.series[2], 0.22F), Hatch::rising}};
-  at.y = sketch.legend(at, width, legend);
-  if (gradients.scale == 1) return at.y;
-  sketch.line({at.x, at.y + sketch.px(8)}, {at.x + sketch.px(18), at.y + sketch.px(8)}, theme.series[4], 2);
-  return sketch.words({at.x + sketch.px(24), at.y}, width - sketch.px(24),
-                      "the same gradients " + scale_words(gradients)) +
-         sketch.px(2);
+  std::vector<LegendEntry> legend = {
+      {"gradients", theme.series[6]},
+      {"all digits", theme.series[2]},
+      {"fewer digits (subnormal)", mixed(theme.panel, theme.series[2], 0.22F), Hatch::rising}};
+  if (gradients.scale != 1)
+    legend.push_back(
+        {.words = fmt::format("the same gradients times the loss scale, {:.0f}", gradients.scale),
+         .colour = theme.series[4],
+         .line = Dash::solid});
+  return sketch.legend(at, width, legend);
 }
 
 }  // namespace

@@ -77,7 +77,7 @@ std::string tooltips(const PlotSpec& spec, const PlotLayout& layout, const PlotL
     for (std::size_t i = curve.y.size() % every == 0 ? every - 1 : 0; i < curve.y.size(); i += every) {
       const double x = (*line.places)[curve.row(i)], y = curve.y[i];
       const bool shows =
-          std::isfinite(y) && x >= link.x_least && x <= link.x_most && (!layout.y.log || y > 0);
+          std::isfinite(y) && x >= link.x.least && x <= link.x.most && (!layout.y.log || y > 0);
       if (shows)
         out += tooltip({layout.x.pixel(x), layout.y.pixel(y)},
                        fmt::format("{}: {} at {} {}", line.label, engineering(y), spec.x_title,
@@ -90,15 +90,10 @@ std::string tooltips(const PlotSpec& spec, const PlotLayout& layout, const PlotL
 /// From the first to the last place of all lines.
 PlotLink link_of(const PlotSpec& spec) {
   PlotLink out;
-  for (const PlotLine& line : spec.lines) {
-    if (line.places == nullptr || line.curve == nullptr || line.curve->y.empty()) continue;
-    const double least = (*line.places)[line.curve->row(0)];
-    const double most = (*line.places)[line.curve->row(line.curve->y.size() - 1)];
-    out.x_least = out.any ? std::min(out.x_least, least) : least;
-    out.x_most = out.any ? std::max(out.x_most, most) : most;
-    out.any = true;
-  }
-  if (!(out.x_most > out.x_least)) out.x_most = out.x_least + 1;
+  for (const PlotLine* const line : shown_lines(spec, {}))
+    out.see((*line->places)[line->curve->row(0)],
+            (*line->places)[line->curve->row(line->curve->y.size() - 1)]);
+  out.begin_frame();
   return out;
 }
 

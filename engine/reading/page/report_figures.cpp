@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "analyse/case_warnings.h"
 #include "core/error.h"
@@ -10,7 +9,6 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "draw/field_map.h"
-#include "fields/npy.h"
 #include "page/html.h"
 #include "page/report_parts.h"
 #include "record/run_folder.h"
@@ -145,37 +143,26 @@ double root_mean_square(std::span<const float> values) {
 
 /// Target, prediction and their difference of the first channel; Error for a file that is of another form.
 std::string maps_of(const std::filesystem::path& file, const std::string& title, Figures& figures) {
-  const NpyArray array = read_npy(file);
-  const bool fits = array.shape.size() == 4 && array.shape[0] == 3 && array.shape[1] >= 1 &&
-                    array.shape[2] >= 1 && array.shape[3] >= 1 && array.shape[2] <= 4096 &&
-                    array.shape[3] <= 4096;
-  if (!fits) throw Error("its shape is not [3, C, H, W]", file.string(), "");
-  const int rows = static_cast<int>(array.shape[2]), columns = static_cast<int>(array.shape[3]);
-  const std::size_t size = static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns);
-  const std::size_t set = size * static_cast<std::size_t>(array.shape[1]);
-  const std::span all(array.values);
-  const auto target = all.subspan(set, size), forecast = all.subspan(2 * set, size);
-  float least = std::numeric_limits<float>::infinity(), most = -least, apart = 0;
-  std::vector<float> error(size);
-  for (std::size_t i = 0; i < size; ++i) {
-    error[i] = forecast[i] - target[i];
-    for (const float value : {target[i], forecast[i]}) {
-      if (!std::isfinite(value)) continue;
-      least = std::min(least, value);
-      most = std::max(most, value);
-    }
-    if (std::isfinite(error[i])) apart = std::max(apart, std::fabs(error[i]));
-  }
-  if (!(most > least)) least = -1, most = 1;
-  if (!(apart > 0)) apart = 1;
-  const auto map = [&](const char* name, std::span<const float> values, float from, float to,
-                       bool diverging) {
-    const MapColours colours = diverging ? MapColours::diverging : MapColours::sequential;
-    return MapSpec{name, draw_map(values, rows, columns, from, to, colours), from, to, colours};
+  const Fields fields = read_fields(file);
+  const auto target = fields.of(1, 0), forecast = fields.of(2, 0);
+  const std::vector<float> error = difference(forecast, target);
+  MapLimits both, apart;
+  both.see(target);
+  both.see(forecast);
+  both.part();
+  apart.see(error);
+  const double most = apart.size() > 0 ? apart.size() : 1;
+  const auto map = [&](const char* name, std::span<const float> values, const MapLimits& limits,
+                       MapColours colours) {
+    return MapSpec{name,
+                   draw_map(values, static_cast<int>(fields.rows), static_cast<int>(fields.columns),
+                            limits.least, limits.most, colours),
+                   limits.least, limits.most, colours};
   };
   return figures.maps(
-      {map("target", target, least, most, false), map("forecast", forecast, least, most, false),
-       map("forecast - target", error, -apart, apart, true)},
+      {map("target", target, both, MapColours::sequential),
+       map("forecast", forecast, both, MapColours::sequential),
+       map("forecast - target", error, {-most, most}, MapColours::diverging)},
       title,
       fmt::format("{}, in standard deviations; RMS of the difference, rows not weighted: {:.4f}", title,
                   root_mean_square(error)));

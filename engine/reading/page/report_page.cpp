@@ -40,7 +40,6 @@ constexpr std::size_t kMostValue = 200;
 WaterfallSpec waterfall_of(const Theme& theme, const RunComparison& found, const std::string& base,
                            const std::string& other, std::size_t index) {
   WaterfallSpec out;
-  out.id = "waterfall-" + other;
   out.title = fmt::format("From {} to {}: ms a {}", base, other, found.per);
   out.base = base;
   out.other = other;

@@ -117,7 +117,7 @@ TEST_CASE("A plot draws the band around the median, in the colour of the line, a
   show_as_band(spec.lines[0], bands);
   PlotLink link;
   link.smoothing = 0.9;  // a median is smooth already
-  link.x_most = 59;
+  link.x.most = 59;
   SvgCanvas canvas(400, 200, 0xff000000U);
   paint_whole(canvas, theme_of(true), spec, {}, link, {0, 0, 400, 200});
   const std::string svg = canvas.text();

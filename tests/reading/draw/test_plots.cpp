@@ -162,16 +162,16 @@ TEST_CASE("Limits that ease come to rest where they are wanted, whatever the way
   for (const bool log : {false, true}) {
     PlotView view;
     view.log_y = log;
-    view.want_least = 1;
-    view.want_most = 2;
+    view.want.least = 1;
+    view.want.most = 2;
     view.ease_y(0.3F);
-    CHECK(std::pair(view.y_least, view.y_most) == std::pair(1.0, 2.0));  // the first time they jump
-    view.want_least = 3;
-    view.want_most = 40;
+    CHECK(std::pair(view.y.least, view.y.most) == std::pair(1.0, 2.0));  // the first time they jump
+    view.want.least = 3;
+    view.want.most = 40;
     view.ease_y(0.3F);
     CHECK(view.is_easing());
     for (int frame = 0; frame < 100 && view.is_easing(); ++frame) view.ease_y(0.3F);
-    CHECK(std::pair(view.y_least, view.y_most) == std::pair(3.0, 40.0));
+    CHECK(std::pair(view.y.least, view.y.most) == std::pair(3.0, 40.0));
   }
 }
 
@@ -205,7 +205,7 @@ TEST_CASE("The words of a level stand where they cover no line") {
   spec.levels.push_back({.label = "persistence", .value = 0.34, .colour = rgb(0x808080)});
   spec.from_zero = true;
   PlotLink link;
-  link.x_most = 100;
+  link.x.most = 100;
   const auto place_of = [&](std::vector<std::pair<double, double>> points) {
     spec.lines = {line_of("forecast", rgb(0xff0000), points)};
     SvgCanvas canvas(400, 300, rgb(0));

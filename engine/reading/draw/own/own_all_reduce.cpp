@@ -103,65 +103,50 @@ std::vector<std::string> fit_lines(const Timings& timings, const LinkFit& fit) {
   return out;
 }
 
-/// What is measured has marks, the model lines.
-struct Looks {
-  Colour step, median, fit, asked;
-
-  explicit Looks(const Theme& theme)
-      : step(with_alpha(theme.dim, 0.7F)), median(theme.series[0]), fit(theme.series[1]), asked(theme.text) {}
+/// What was measured, as marks.
+struct TimedSeries {
+  LegendEntry look;
+  std::vector<TimedSize> points;
 };
 
-struct BesideLooks {
-  Mark mark;
-  Colour colour;
+/// What a link gives by the formula, as a line.
+struct LinkLine {
+  LegendEntry look;
+  Link link;
 };
-/// There are three backends.
-BesideLooks looks_of(const Theme& theme, std::size_t place) {
-  constexpr std::array<Mark, 3> kMarks = {Mark::square, Mark::triangle, Mark::diamond};
-  return {kMarks[place % kMarks.size()], theme.series[3 + place % kMarks.size()]};
+
+std::vector<TimedSeries> timed_series(const Theme& theme, const Timings& timings, const LinkFit& fit) {
+  constexpr std::array<Mark, 3> kMarks = {Mark::square, Mark::triangle, Mark::diamond};  // three backends
+  std::vector<TimedSeries> out = {
+      {{.words = "an all-reduce", .colour = with_alpha(theme.dim, 0.7F), .mark = Mark::ring}, timings.times}};
+  for (std::size_t i = 0; i < timings.beside.size(); ++i) {
+    const Beside& one = timings.beside[i];
+    const std::size_t place = i % kMarks.size();
+    out.push_back({{.words = one.link.backend + " in another run",
+                    .colour = theme.series[3 + place],
+                    .mark = kMarks[place]},
+                   {{kLatencyBytes, one.link.latency_us}, {one.link.bytes, one.large_us()}}});
+    std::erase_if(out.back().points, [](const TimedSize& point) { return !(point.time_us > 0); });
+  }
+  out.push_back(
+      {{.words = "median of a size", .colour = theme.series[0], .mark = Mark::circle}, fit.medians});
+  return out;
 }
 
-float paint_key(Sketch& sketch, const Timings& timings, PlotPoint at, float width) {
-  struct Entry {
-    std::string words;
-    Mark mark;
-    Colour colour;
-    Dash dash = Dash::solid;
-  };
-  const Looks looks(sketch.theme());
-  std::vector<Entry> entries = {{"an all-reduce", Mark::ring, looks.step},
-                                {"median of a size", Mark::circle, looks.median},
-                                {"fitted link", Mark::none, looks.fit}};
+std::vector<LinkLine> link_lines(const Theme& theme, const Timings& timings, const LinkFit& fit) {
+  std::vector<LinkLine> out = {
+      {{.words = "fitted link", .colour = theme.series[1], .line = Dash::solid}, fit.link}};
   if (timings.has_link())
-    entries.push_back({"comm.link by the formula", Mark::none, looks.asked, Dash::dotted});
-  for (std::size_t i = 0; i < timings.beside.size(); ++i) {
-    const BesideLooks beside = looks_of(sketch.theme(), i);
-    entries.push_back({timings.beside[i].link.backend + " in another run", beside.mark, beside.colour});
-  }
-  float x = at.x;
-  const float line = sketch.canvas().line_height(Face::small);
-  for (const Entry& entry : entries) {
-    const float wide = sketch.px(24) + sketch.text_width(entry.words) + sketch.px(14);
-    if (x > at.x && x + wide > at.x + width) {
-      x = at.x;
-      at.y += line + sketch.px(4);
-    }
-    const float middle = at.y + line / 2;
-    if (entry.mark == Mark::none) {
-      sketch.line({x, middle}, {x + sketch.px(18), middle}, entry.colour, 2, entry.dash);
-    } else {
-      sketch.mark({x + sketch.px(9), middle}, entry.mark, entry.colour, entry.mark == Mark::ring ? 3 : 4);
-    }
-    sketch.canvas().text(x + sketch.px(24), at.y, entry.words, Face::small, sketch.theme().text);
-    x += wide;
-  }
-  return at.y + line + sketch.px(10);
+    out.push_back(
+        {{.words = "comm.link by the formula", .colour = theme.text, .line = Dash::dotted}, timings.asked});
+  return out;
 }
 
 /// Over the size either the time, or what that is of the link.
 struct TimingChart {
   const Timings& timings;
-  const LinkFit& fit;
+  const std::vector<TimedSeries>& series;
+  const std::vector<LinkLine>& lines;
   bool is_busbw = false;
 
   double value(double bytes, double time_us) const {
@@ -169,26 +154,20 @@ struct TimingChart {
   }
   ChartSpec spec() const;
   float paint(Sketch& sketch, PlotPoint at, float width) const;
-  void paint_curve(Sketch& sketch, const ChartArea& area, const Link& link, Colour colour, Dash dash) const;
 };
 
 ChartSpec TimingChart::spec() const {
   constexpr double kRoom = 1.5;
   ChartSpec out;
-  out.x.log = out.y.log = true;
-  out.x.least = out.y.least = 1e300;
-  out.x.most = out.y.most = 0;
-  const auto reach = [&](double bytes, double time_us) {
-    const double y = value(bytes, time_us);
-    out.x.least = std::min(out.x.least, bytes / kRoom);
-    out.x.most = std::max(out.x.most, bytes * kRoom);
-    out.y.least = std::min(out.y.least, y / kRoom);
-    out.y.most = std::max(out.y.most, y * kRoom);
-  };
-  for (const TimedSize& one : timings.times) reach(one.bytes, one.time_us);
-  for (const Beside& one : timings.beside) {
-    reach(kLatencyBytes, one.link.latency_us);
-    reach(one.link.bytes, one.large_us());
+  out.x = out.y = {.least = 1e300, .most = 0, .log = true};
+  for (const TimedSeries& one : series) {
+    for (const TimedSize& point : one.points) {
+      const double y = value(point.bytes, point.time_us);
+      out.x.least = std::min(out.x.least, point.bytes / kRoom);
+      out.x.most = std::max(out.x.most, point.bytes * kRoom);
+      out.y.least = std::min(out.y.least, y / kRoom);
+      out.y.most = std::max(out.y.most, y * kRoom);
+    }
   }
   out.x_title = "bytes of the buffer";
   out.y_title = is_busbw ? "busbw in B/s" : "time of an all-reduce in us";
@@ -196,42 +175,37 @@ ChartSpec TimingChart::spec() const {
   return out;
 }
 
-void TimingChart::paint_curve(Sketch& sketch, const ChartArea& area, const Link& link, Colour colour,
-                              Dash dash) const {
-  constexpr int kParts = 120;
-  std::vector<PlotPoint> curve;
-  for (int i = 0; i <= kParts; ++i) {
-    const double bytes = area.x.least * std::pow(area.x.most / area.x.least, static_cast<double>(i) / kParts);
-    const double us = all_reduce_us(timings.kind, link, timings.ranks, bytes);
-    if (us > 0) curve.push_back(area.at(bytes, value(bytes, us)));
-  }
-  if (curve.size() > 1) sketch.canvas().line(curve, colour, sketch.px(2), dash);
-}
-
 float TimingChart::paint(Sketch& sketch, PlotPoint at, float width) const {
-  const Looks looks(sketch.theme());
+  constexpr int kParts = 120;
   const ChartArea area = paint_chart(sketch, spec(), at, width);
-  const auto mark = [&](double bytes, double time_us, Mark form, Colour colour, float radius) {
-    if (time_us > 0) sketch.mark(area.at(bytes, value(bytes, time_us)), form, colour, radius);
-  };
   sketch.canvas().push_clip(area.box);
-  paint_curve(sketch, area, fit.link, looks.fit, Dash::solid);
-  if (timings.has_link()) paint_curve(sketch, area, timings.asked, looks.asked, Dash::dotted);
-  for (const TimedSize& one : timings.times) mark(one.bytes, one.time_us, Mark::ring, looks.step, 3);
-  for (std::size_t i = 0; i < timings.beside.size(); ++i) {
-    const Beside& one = timings.beside[i];
-    const BesideLooks beside = looks_of(sketch.theme(), i);
-    mark(kLatencyBytes, one.link.latency_us, beside.mark, beside.colour, 4);
-    mark(one.link.bytes, one.large_us(), beside.mark, beside.colour, 4);
+  for (const LinkLine& one : lines) {
+    std::vector<PlotPoint> curve;
+    for (int i = 0; i <= kParts; ++i) {
+      const double bytes =
+          area.x.least * std::pow(area.x.most / area.x.least, static_cast<double>(i) / kParts);
+      const double us = all_reduce_us(timings.kind, one.link, timings.ranks, bytes);
+      if (us > 0) curve.push_back(area.at(bytes, value(bytes, us)));
+    }
+    if (curve.size() > 1) sketch.canvas().line(curve, one.look.colour, sketch.px(2), *one.look.line);
   }
-  for (const TimedSize& one : fit.medians) mark(one.bytes, one.time_us, Mark::circle, looks.median, 4);
+  for (const TimedSeries& one : series) {
+    for (const TimedSize& point : one.points)
+      sketch.mark(area.at(point.bytes, value(point.bytes, point.time_us)), one.look.mark, one.look.colour,
+                  one.look.mark == Mark::ring ? 3 : 4);
+  }
   sketch.canvas().pop_clip();
   return area.end;
 }
 
 float paint_timings(Sketch& sketch, const Timings& timings, const LinkFit& fit, PlotPoint at, float width) {
-  at.y = paint_key(sketch, timings, at, width);
-  const TimingChart time{timings, fit}, busbw{timings, fit, true};
+  const std::vector<TimedSeries> series = timed_series(sketch.theme(), timings, fit);
+  const std::vector<LinkLine> lines = link_lines(sketch.theme(), timings, fit);
+  std::vector<LegendEntry> legend;
+  for (const TimedSeries& one : series) legend.push_back(one.look);
+  for (const LinkLine& one : lines) legend.push_back(one.look);
+  at.y = sketch.legend(at, width, legend) + sketch.px(6);
+  const TimingChart time{timings, series, lines}, busbw{timings, series, lines, true};
   const auto chart = [&sketch](const TimingChart& one) {
     return [&](PlotPoint place, float wide) { return one.paint(sketch, place, wide); };
   };

@@ -22,20 +22,7 @@ namespace {
 
 constexpr std::size_t kMostOwnRows = 12;
 
-struct SpanLook {
-  std::string stage;  ///< whose colour and hatch it has; "" = those of what has no name here
-  std::string words;
-};
-
-/// Spans that mean the same look the same.
-SpanLook span_look(std::string_view name) {
-  if (holds(kStageNames, name)) return {std::string(name), std::string(name)};
-  if (name == "read") return {"load", "read"};
-  if (name == "upload") return {"copy", "upload"};
-  if (name == "all-reduce" || name == "all_reduce") return {"comm", "all-reduce"};
-  if (name == "wait") return {};
-  return {"rest", std::string(name)};
-}
+std::string span_words(const std::string& name) { return name == "all_reduce" ? "all-reduce" : name; }
 
 /// Which tracks a picture shows.
 using TrackFilter = std::function<bool(std::string_view)>;
@@ -61,8 +48,8 @@ std::vector<LegendEntry> timeline_legend(const Theme& theme, const OwnTimeline& 
   for (const std::size_t i : own.timeline.spans) {
     const SpanRow& span = own.table.spans[i];
     if (!holds(own.tracks, span.track)) continue;
-    const SpanLook look = span_look(own.table.names[span.name]);
-    if (!look.stage.empty()) names[look.stage].insert(look.words);
+    const std::string& name = own.table.names[span.name];
+    if (name != "wait") names[stage_of_span(name)].insert(span_words(name));
   }
   std::vector<LegendEntry> out;
   std::vector<std::string> stages(kStageNames.begin(), kStageNames.end());
@@ -74,25 +61,14 @@ std::vector<LegendEntry> timeline_legend(const Theme& theme, const OwnTimeline& 
   return out;
 }
 
-Gantt timeline_gantt(const Theme& theme, const OwnTimeline& own) {
-  const std::int64_t begin = own.timeline.begin_us;
-  const auto ms = [&](std::int64_t us) { return static_cast<double>(us - begin) * 1e-3; };
-  Gantt out;
-  out.end = ms(own.timeline.end_us);
-  out.axis = "time in ms";
-  for (const std::size_t track : own.tracks) {
-    GanttRow row{own.table.tracks[track] == "loop" ? "the loop" : own.table.tracks[track], {}};
-    for (const std::size_t i : own.timeline.spans) {
-      const SpanRow& span = own.table.spans[i];
-      if (span.track != track) continue;
-      const SpanLook look = span_look(own.table.names[span.name]);
-      if (!look.stage.empty())
-        row.spans.push_back(stage_span(theme, ms(span.begin_us), ms(span.end_us), look.stage, look.words));
-    }
-    out.rows.push_back(std::move(row));
+Gantt own_gantt(const Theme& theme, const OwnTimeline& own) {
+  Gantt out = timeline_gantt(own.table, own.timeline, own.tracks, [&](const std::string& name, std::size_t) {
+    return name == "wait" ? std::nullopt
+                          : std::optional(stage_span(theme, 0, 0, stage_of_span(name), span_words(name)));
+  });
+  for (GanttRow& row : out.rows) {
+    if (row.label == "loop") row.label = "the loop";
   }
-  for (const StepWindow& window : own.timeline.drawn)
-    out.marks.push_back({ms(window.begin_us), fmt::format("step {}", window.step)});
   return out;
 }
 
@@ -113,7 +89,7 @@ OwnPicture timeline_picture(const OwnRun& run, const TrackFilter& shows, const s
       ++own.left_out;
   }
   const auto body = [own](Sketch& sketch, PlotPoint at, float width) {
-    at.y = paint_gantt(sketch, timeline_gantt(sketch.theme(), own), at, width);
+    at.y = paint_gantt(sketch, own_gantt(sketch.theme(), own), at, width);
     at.y = sketch.legend(at, width, timeline_legend(sketch.theme(), own));
     if (own.left_out == 0) return at.y;
     return sketch.words(

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "draw/drawing.h"
+#include "draw/sketch.h"
 #include "formula/vit_counts.h"
 
 namespace isobar {
