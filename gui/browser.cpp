@@ -168,8 +168,8 @@ class Browser : public TabEvents {
   /// Title and summary, also to tabs that are hidden.
   void tell_words() {
     const std::int64_t now_us = steady_us();
-    if (tabs_.all().empty() || !words_.is_due(now_us)) return;
-    words_.take(app_.page_words(), now_us);
+    if (tabs_.all().empty() || !pace_.is_due(now_us)) return;
+    if (pace_.take(app_.page_words(), now_us)) words_.take(pace_.told().title, pace_.told().summary());
     words_.deliver(tabs_, [this](TabId tab, const Tabs::Message& message) { server_.send(tab, message); });
   }
   void tell(TabHears kind, std::string_view words) {
@@ -190,6 +190,7 @@ class Browser : public TabEvents {
   TabTextures textures_;
   Tabs tabs_;
   TabInput input_;
+  PageWordsPace pace_;
   TabWords words_;
   std::string clipboard_;
   std::atomic<bool> news_{false};

@@ -86,14 +86,14 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
       continue;
     }
     canvas.fill(bar, with_alpha(theme.accent, 0.15F), 2 * s);
-    canvas.outline(bar, theme.accent, 1.5F * s, Dash::dotted);
+    paint_outline(canvas, bar, theme.accent, 1.5F * s, Dash::dotted);
   }
   const bool has_reach = std::isfinite(truth.low) && std::isfinite(truth.high);
   if (has_reach && x_of(truth.high) - x_of(truth.low) > 3 * s) {
     const float y = at.y + row + 11 * s;
-    canvas.stroke({x_of(truth.low), y}, {x_of(truth.high), y}, theme.text, 2 * s);
+    paint_stroke(canvas, {x_of(truth.low), y}, {x_of(truth.high), y}, theme.text, 2 * s);
     for (const float x : {x_of(truth.low), x_of(truth.high)})
-      canvas.stroke({x, y - 5 * s}, {x, y + 5 * s}, theme.text, 2 * s);
+      paint_stroke(canvas, {x, y - 5 * s}, {x, y + 5 * s}, theme.text, 2 * s);
   }
   ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
   if (axis.log) ui.dim("on a logarithmic axis");

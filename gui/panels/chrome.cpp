@@ -159,8 +159,8 @@ void draw_console(Ui& ui, const Data& data, AppState& state) {
                 ui.px(1.5F));
   const std::string last =
       lines && !lines->empty() ? lines->back() : "The console is empty: it shows what a run says.";
-  canvas.fitted_text(at.x + ui.px(28), y, width - status_width - ui.px(70), open ? "Console" : last,
-                     open ? Face::small : Face::mono_small, theme.dim);
+  paint_fitted(canvas, at.x + ui.px(28), y, width - status_width - ui.px(70), open ? "Console" : last,
+               open ? Face::small : Face::mono_small, theme.dim);
   canvas.text(at.x + width - ui.px(14), y, status, Face::small, theme.dim, 1);
   if (!open) return;
   ImGui::BeginChild("console lines", {0, 0}, false, ImGuiWindowFlags_HorizontalScrollbar);

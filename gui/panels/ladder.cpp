@@ -77,7 +77,7 @@ void draw_foreign_rate(Canvas& canvas, const Theme& theme, const Box& row, float
   const float s = canvas.scale(), left = left_of(canvas, row), right = right_of(canvas, row);
   const std::string number = engineering(rate, 3) + " /s";
   const float room = right - left - canvas.text_width(number, Face::small) - 8 * s;
-  canvas.fitted_text(left, y - 1 * s, room, whose, Face::small, theme.dim);
+  paint_fitted(canvas, left, y - 1 * s, room, whose, Face::small, theme.dim);
   canvas.text(right, y - 1 * s, number, Face::small, theme.dim, 1);
 }
 
@@ -145,13 +145,13 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const LessonR
     paint_beats(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
   canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
   const float left = left_of(canvas, row);
-  canvas.fitted_text(left, row.y0 + 6 * s, row.width() - 112 * s, card.short_title, Face::bold, theme.text);
+  paint_fitted(canvas, left, row.y0 + 6 * s, row.width() - 112 * s, card.short_title, Face::bold, theme.text);
   const Colour colour = !card.cannot_run.empty() ? theme.warn
                         : runs.running           ? theme.accent
                         : runs.done              ? theme.good
                                                  : theme.dim;
-  canvas.fitted_text(left, row.y0 + 25 * s, row.width() - 50 * s, state_text(card, runs), Face::small,
-                     colour);
+  paint_fitted(canvas, left, row.y0 + 25 * s, row.width() - 50 * s, state_text(card, runs), Face::small,
+               colour);
   float y = row.y0 + 44 * s;
   if (runs.best > 0) {
     draw_rate(canvas, theme, row, y, runs.best / rates.most_here,
@@ -231,8 +231,8 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);
   const std::string name =
       run->view.lesson.empty() ? run->name : run->view.lesson.substr(0, 2) + "  " + short_run_name(*run);
-  canvas.fitted_text(row.x0 + 34 * s, row.y0 + 5 * s, row.width() - right_width - 50 * s, name, Face::text,
-                     theme.text);
+  paint_fitted(canvas, row.x0 + 34 * s, row.y0 + 5 * s, row.width() - right_width - 50 * s, name, Face::text,
+               theme.text);
   std::string words;
   for (const std::string& mark : marks_of(run->view)) words += mark + " · ";
   words += (run->view.preset.empty() ? "" : run->view.preset + " · ") +
@@ -244,8 +244,8 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   const bool dot = draw_dot(canvas, theme, *run, {row.x0 + 38 * s, row.y0 + 32 * s});
   const float left = row.x0 + (dot ? 48 : 34) * s;
   const bool is_bad = run->view.state == RunState::failed || run->view.state == RunState::died;
-  canvas.fitted_text(left, row.y0 + 24 * s, row.x1 - 10 * s - left, words, Face::small,
-                     is_bad ? theme.bad : theme.dim);
+  paint_fitted(canvas, left, row.y0 + 24 * s, row.x1 - 10 * s - left, words, Face::small,
+               is_bad ? theme.bad : theme.dim);
 }
 
 }  // namespace

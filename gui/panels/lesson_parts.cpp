@@ -109,8 +109,8 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
     const Box cell = {left + ui.px(2), at.y, left + each - ui.px(2), at.y + height};
     if (is_shown || place.hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
     if (i + 1 < progress.beats.size()) {
-      canvas.stroke({x + ui.px(14), y}, {x + each - ui.px(14), y}, state.is_done() ? theme.good : theme.line,
-                    ui.px(1.5F));
+      paint_stroke(canvas, {x + ui.px(14), y}, {x + each - ui.px(14), y},
+                   state.is_done() ? theme.good : theme.line, ui.px(1.5F));
     }
   }
   for (std::size_t i = 0; i < progress.beats.size(); ++i) {

@@ -79,7 +79,7 @@ void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   paint_figures(canvas, kRankHeads, box.x0, box.y0, Face::small, dim);
   const float left = box.x0 + ui.px(kBar);
   if (box.x1 - left < ui.px(kLeastBar)) return;
-  canvas.fitted_text(left, box.y0, box.x1 - left, "own work, then exposed comm", Face::small, dim);
+  paint_fitted(canvas, left, box.y0, box.x1 - left, "own work, then exposed comm", Face::small, dim);
 }
 
 void draw_bar(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigures& rank, const Box& box) {
@@ -104,8 +104,8 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const std::string state = !rank.has_stream ? "no stream" : slow ? "straggler" : state_name(rank.state);
   canvas.text(box.x0 + ui.px(8), y, fmt::format("{}", rank.rank), Face::bold, colour);
   const std::string where = rank.host.empty() ? state : state + ", " + rank.host;
-  canvas.fitted_text(box.x0 + ui.px(40), y, ui.px(140), where, Face::small,
-                     rank.is_lost() || slow ? colour : theme.dim);
+  paint_fitted(canvas, box.x0 + ui.px(40), y, ui.px(140), where, Face::small,
+               rank.is_lost() || slow ? colour : theme.dim);
   paint_figures(canvas, rank_cells(rank, view), box.x0, y, Face::text, theme.text);
   draw_bar(ui, canvas, view, rank, box);
 }

@@ -182,11 +182,10 @@ void TabTextures::set_atlas(ImFontAtlas& atlas) {
   messages_[0] = texture_message(0, width, height, /*letters=*/true, bytes_of(pixels, size));
 }
 
-void TabWords::take(PageWords now, std::int64_t now_us) {
-  if (!pace_.take(std::move(now), now_us)) return;
+void TabWords::take(std::string_view title, std::string_view summary) {
   std::string out(1, static_cast<char>(TabHears::words));
-  put_words(out, pace_.told().title);
-  put_words(out, pace_.told().summary());
+  put_words(out, title);
+  put_words(out, summary);
   words_ = std::make_shared<const std::string>(std::move(out));
 }
 

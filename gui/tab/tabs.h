@@ -9,9 +9,9 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "state/summary.h"
 #include "tab/frame.h"
 #include "tab/messages.h"
 #include "widgets/ui.h"
@@ -95,9 +95,7 @@ class TabTextures : public KeptTextures {
 /// What a page holds beside its picture: title, summary, and the words that can be selected.
 class TabWords {
  public:
-  /// Else `take` has no use for any words.
-  bool is_due(std::int64_t now_us) const { return pace_.is_due(now_us); }
-  void take(PageWords now, std::int64_t now_us);
+  void take(std::string_view title, std::string_view summary);
   /// Of the frame that was drawn last.
   void take(const std::vector<ReadableRow>& rows);
 
@@ -111,7 +109,6 @@ class TabWords {
   struct Told {
     Tabs::Message words, texts;
   };
-  PageWordsPace pace_;
   std::vector<ReadableRow> rows_;
   Tabs::Message words_, texts_;
   std::map<TabId, Told> told_;

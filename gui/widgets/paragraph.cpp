@@ -78,7 +78,7 @@ class Paragraph {
     if (box.width() <= 0 || (span.link.empty() && span.note.empty())) return;
     const auto underline = [&](Colour colour, Dash dash) {
       const float y = box.y1 - ui_.px(3);
-      canvas_.stroke({box.x0, y}, {box.x1, y}, colour, ui_.px(1), dash);
+      paint_stroke(canvas_, {box.x0, y}, {box.x1, y}, colour, ui_.px(1), dash);
     };
     if (span.link.empty()) {
       underline(ui_.theme().dim, Dash::dotted);

@@ -74,8 +74,8 @@ StackLayout paint_stack(Canvas& canvas, const Theme& theme, const StackSpec& spe
   out.area = {std::round(box.x0 + canvas.text_width("100 ms", Face::small) + 20 * s),
               std::round(box.y0 + 58 * s), std::round(box.x1 - 14 * s),
               std::round(box.y1 - kXMarksHeight * s)};
-  canvas.fitted_text(box.x0 + 12 * s, box.y0 + 10 * s, box.width() - 60 * s, spec.title, Face::bold,
-                     theme.text);
+  paint_fitted(canvas, box.x0 + 12 * s, box.y0 + 10 * s, box.width() - 60 * s, spec.title, Face::bold,
+               theme.text);
   const auto count = static_cast<std::size_t>(std::max(1.0F, out.area.width() / (kColumn * s)));
   out.columns = stack_columns(spec, link.x.least, link.x.most, count);
   if (!out.columns.empty())

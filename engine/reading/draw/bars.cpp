@@ -41,10 +41,10 @@ Box paint_gantt_ground(Sketch& sketch, const GanttRow& row, const GanttPlaces& p
   Canvas& canvas = sketch.canvas();
   float y = at.y;
   if (places.labels > 0) {
-    canvas.fitted_text(at.x, y + sketch.px(5), places.labels - sketch.px(8), row.label, Face::small,
-                       sketch.theme().text);
+    paint_fitted(canvas, at.x, y + sketch.px(5), places.labels - sketch.px(8), row.label, Face::small,
+                 sketch.theme().text);
   } else {
-    canvas.fitted_text(at.x, y, places.x.end - at.x, row.label, Face::small, sketch.theme().dim);
+    paint_fitted(canvas, at.x, y, places.x.end - at.x, row.label, Face::small, sketch.theme().dim);
     y += sketch.px(kGanttLabel);
   }
   const Box out = {places.x.begin, y, places.x.end, y + sketch.px(kGanttBar)};
@@ -105,7 +105,7 @@ float paint_stack_rows(Sketch& sketch, const StackedBar& bar, double total, Plot
     sketch.area({at.x, at.y + sketch.px(2), at.x + sketch.px(18), at.y + sketch.px(14)}, part.colour,
                 part.hatch);
     const float names = value - sketch.text_width(part.words) - sketch.px(32) - at.x;
-    canvas.fitted_text(at.x + sketch.px(26), at.y, names, part.name, Face::small, theme.text);
+    paint_fitted(canvas, at.x + sketch.px(26), at.y, names, part.name, Face::small, theme.text);
     canvas.text(value, at.y, part.words, Face::small, theme.text, 1);
     const double percent = 100 * part.value / total;
     canvas.text(right, at.y, percent < 0.95 ? "< 1 %" : fmt::format("{:.0f} %", percent), Face::small,

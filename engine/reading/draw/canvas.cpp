@@ -25,16 +25,16 @@ void Canvas::band(std::span<const BandPoint> points, Colour colour) {
   }
 }
 
-void Canvas::stroke(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {
+void paint_stroke(Canvas& canvas, PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {
   const std::array<PlotPoint, 2> ends = {from, to};
-  line(ends, colour, width, dash);
+  canvas.line(ends, colour, width, dash);
 }
 
-void Canvas::outline(const Box& box, Colour colour, float width, Dash dash) {
+void paint_outline(Canvas& canvas, const Box& box, Colour colour, float width, Dash dash) {
   const PlotPoint corner = {box.x0, box.y0};
   const std::array<PlotPoint, 5> around = {corner, PlotPoint{box.x1, box.y0}, PlotPoint{box.x1, box.y1},
                                            PlotPoint{box.x0, box.y1}, corner};
-  line(around, colour, width, dash);
+  canvas.line(around, colour, width, dash);
 }
 
 void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {
@@ -44,7 +44,7 @@ void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {
     polygon(points, colour);
   };
   const auto across = [&](PlotPoint a) {
-    stroke({at.x - a.x * r, at.y - a.y * r}, {at.x + a.x * r, at.y + a.y * r}, colour, r * 0.5F);
+    paint_stroke(*this, {at.x - a.x * r, at.y - a.y * r}, {at.x + a.x * r, at.y + a.y * r}, colour, r * 0.5F);
   };
   switch (mark) {
     case Mark::circle:
@@ -80,6 +80,11 @@ std::string Canvas::fitted(std::string_view words, Face face, float width) const
     if (text_width(out + "…", face) <= width) break;
   }
   return out + "…";
+}
+
+void paint_fitted(Canvas& canvas, float x, float y, float width, std::string_view words, Face face,
+                  Colour colour, float across) {
+  if (!words.empty()) canvas.text(x, y, canvas.fitted(words, face, width), face, colour, across);
 }
 
 void paint_tick(Canvas& canvas, PlotPoint middle, Colour colour) {

@@ -56,18 +56,18 @@ class Canvas {
   virtual float text_width(std::string_view words, Face face) const = 0;
   virtual float line_height(Face face) const = 0;
   virtual float scale() const { return 1; }
-  void stroke(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash = Dash::solid);
-  /// A line along the edges of the box.
-  void outline(const Box& box, Colour colour, float width, Dash dash = Dash::solid);
   void mark(PlotPoint at, Mark mark, float radius, Colour colour);
   /// `words` cut with an ellipsis so that they are at most `width` wide.
   std::string fitted(std::string_view words, Face face, float width) const;
-  /// Draws `words`, fitted into `width`.
-  void fitted_text(float x, float y, float width, std::string_view words, Face face, Colour colour,
-                   float across = 0) {
-    text(x, y, fitted(words, face, width), face, colour, across);
-  }
 };
+
+void paint_stroke(Canvas& canvas, PlotPoint from, PlotPoint to, Colour colour, float width,
+                  Dash dash = Dash::solid);
+/// A line along the edges of the box.
+void paint_outline(Canvas& canvas, const Box& box, Colour colour, float width, Dash dash = Dash::solid);
+/// `words`, cut so that they are at most `width` wide.
+void paint_fitted(Canvas& canvas, float x, float y, float width, std::string_view words, Face face,
+                  Colour colour, float across = 0);
 
 // Small signs: what is done, what failed, which way something goes.
 

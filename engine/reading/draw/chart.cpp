@@ -144,8 +144,8 @@ void paint_y_marks(Canvas& canvas, const Theme& theme, const std::vector<Tick>& 
 }
 
 void paint_empty(Canvas& canvas, const Theme& theme, const std::string& words, const Box& area) {
-  canvas.fitted_text((area.x0 + area.x1) / 2, (area.y0 + area.y1) / 2 - 8 * canvas.scale(), area.width(),
-                     words, Face::small, theme.dim, 0.5F);
+  paint_fitted(canvas, (area.x0 + area.x1) / 2, (area.y0 + area.y1) / 2 - 8 * canvas.scale(), area.width(),
+               words, Face::small, theme.dim, 0.5F);
 }
 
 void paint_x_marks(Canvas& canvas, const Theme& theme, const XMarks& marks, const Axis& x, const Box& area) {

@@ -84,8 +84,8 @@ std::shared_ptr<const Picture> draw_map(std::span<const float> values, int rows,
 
 Box paint_map(Canvas& canvas, const Theme& theme, const MapSpec& spec, const Box& box) {
   const float s = canvas.scale();
-  canvas.fitted_text(box.x0 + 12 * s, box.y0 + 10 * s, box.width() - 24 * s, spec.title, Face::bold,
-                     theme.text);
+  paint_fitted(canvas, box.x0 + 12 * s, box.y0 + 10 * s, box.width() - 24 * s, spec.title, Face::bold,
+               theme.text);
   const Box room = {box.x0 + 12 * s, box.y0 + 36 * s, box.x1 - 12 * s, box.y1 - 40 * s};
   if (!spec.picture || room.width() < 8 || room.height() < 8) return room;
   const float shape =

@@ -114,7 +114,7 @@ void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec,
   std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->value < b->value; });
   for (const PlotLevel* const level : order) {
     const float y = at.y.pixel(level->value);
-    canvas.stroke({at.area.x0, y}, {at.area.x1, y}, level->colour, 1.4F * s, level->dash);
+    paint_stroke(canvas, {at.area.x0, y}, {at.area.x1, y}, level->colour, 1.4F * s, level->dash);
     if (!level->end_words.empty()) continue;
     const std::string words = fmt::format("{} {}", level->label, engineering(level->value, 3));
     const float width = canvas.text_width(words, Face::small) + 8 * s;
@@ -288,10 +288,10 @@ void paint_legend(Canvas& canvas, const Theme& theme, const PlotSpec& spec, cons
     const bool off = view.hidden.count(line->id) != 0;
     const Colour colour = off ? mixed(theme.panel, theme.dim, 0.5F) : line->colour;
     const float middle = (box.y0 + box.y1) / 2;
-    canvas.stroke({box.x0, middle}, {box.x0 + 16 * s, middle}, colour, 2 * s, line->dash);
+    paint_stroke(canvas, {box.x0, middle}, {box.x0 + 16 * s, middle}, colour, 2 * s, line->dash);
     canvas.mark({box.x0 + 8 * s, middle}, line->mark, 3 * s, colour);
-    canvas.fitted_text(box.x0 + 22 * s, box.y0 + 2 * s, box.width() - 22 * s + 1, line->label, Face::small,
-                       off ? colour : theme.text);
+    paint_fitted(canvas, box.x0 + 22 * s, box.y0 + 2 * s, box.width() - 22 * s + 1, line->label, Face::small,
+                 off ? colour : theme.text);
   }
 }
 
@@ -299,8 +299,8 @@ void paint_plot(Canvas& canvas, const Theme& theme, const PlotSpec& spec, const 
                 const PlotLink& link, const PlotLayout& at, Smoother& smoother) {
   const float s = canvas.scale();
   const float left = at.box.x0 + 12 * s, room = at.box.width() - 24 * s;
-  canvas.fitted_text(left, at.box.y0 + 10 * s, room, spec.title, Face::bold, theme.text);
-  canvas.fitted_text(left, at.box.y0 + 30 * s, room, spec.subtitle, Face::small, theme.dim);
+  paint_fitted(canvas, left, at.box.y0 + 10 * s, room, spec.title, Face::bold, theme.text);
+  paint_fitted(canvas, left, at.box.y0 + 30 * s, room, spec.subtitle, Face::small, theme.dim);
   const std::vector<const PlotLine*> lines = shown_lines(spec, view);
   if (spec.legend && !spec.lines.empty()) paint_legend(canvas, theme, spec, view, at);
   if (lines.empty()) return paint_empty(canvas, theme, spec.empty, at.area);

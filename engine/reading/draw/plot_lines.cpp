@@ -19,9 +19,9 @@ void paint_reach(Canvas& canvas, const PlotLine& line, const Axis& x, const Axis
     const float at = x.pixel((*line.places)[line.curve->row(i)]);
     const float low = y.pixel(line.reach[i].least);
     const float high = y.pixel(line.reach[i].most);
-    canvas.stroke({at, low}, {at, high}, line.colour, 1.3F * s);
+    paint_stroke(canvas, {at, low}, {at, high}, line.colour, 1.3F * s);
     for (const float end : {low, high})
-      canvas.stroke({at - 4 * s, end}, {at + 4 * s, end}, line.colour, 1.3F * s);
+      paint_stroke(canvas, {at - 4 * s, end}, {at + 4 * s, end}, line.colour, 1.3F * s);
   }
 }
 

@@ -98,7 +98,7 @@ void Sketch::pale(const Box& box, Colour colour, Hatch hatch) {
 }
 
 void Sketch::line(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {
-  canvas_.stroke(from, to, colour, px(width), dash);
+  paint_stroke(canvas_, from, to, colour, px(width), dash);
 }
 
 void Sketch::arrow(PlotPoint from, PlotPoint to, Colour colour, float width, Dash dash) {

@@ -42,7 +42,7 @@ void paint_bar(Canvas& canvas, const Theme& theme, const StageBar& bar, const Bo
     const Box part = {x, box.y0, x + static_cast<float>(us / most_us) * box.width(), box.y1};
     const Colour colour = stage_colour(theme, stage);
     canvas.fill(part, bar.predicted ? with_alpha(colour, 0.30F) : colour);
-    if (bar.predicted) canvas.outline(part, colour, 1.2F * canvas.scale(), Dash::dotted);
+    if (bar.predicted) paint_outline(canvas, part, colour, 1.2F * canvas.scale(), Dash::dotted);
     paint_words(canvas, theme, part, stage, us, bar.predicted);
     x = part.x1;
   }
@@ -92,8 +92,8 @@ Columns columns_of(const Canvas& canvas, const ScoreSpec& spec, const Box& box) 
 
 void paint_whisker(Canvas& canvas, const Theme& theme, float x0, float x1, float y) {
   const float s = canvas.scale();
-  canvas.stroke({x0, y}, {x1, y}, theme.text, 1.2F * s);
-  for (const float x : {x0, x1}) canvas.stroke({x, y - 4 * s}, {x, y + 4 * s}, theme.text, 1.2F * s);
+  paint_stroke(canvas, {x0, y}, {x1, y}, theme.text, 1.2F * s);
+  for (const float x : {x0, x1}) paint_stroke(canvas, {x, y - 4 * s}, {x, y + 4 * s}, theme.text, 1.2F * s);
 }
 
 void paint_rate(Canvas& canvas, const Theme& theme, const ScoreRow& row, const Columns& at, float y) {
@@ -170,7 +170,7 @@ void paint_stage_bars(Canvas& canvas, const Theme& theme, const std::vector<Stag
   const float x0 = box.x0 + kPad * s, x1 = box.x1 - kPad * s;
   float y = box.y0 + 6 * s;
   for (const StageBar& bar : bars) {
-    canvas.fitted_text(x0, y, x1 - x0, bar.label, Face::small, theme.dim);
+    paint_fitted(canvas, x0, y, x1 - x0, bar.label, Face::small, theme.dim);
     const Box room = {x0, y + 20 * s, x1 - words - 8 * s, y + (20 + kStepBar) * s};
     paint_bar(canvas, theme, bar, room, most_us);
     const float end = most_us > 0
@@ -215,14 +215,14 @@ void paint_waterfall(Canvas& canvas, const Theme& theme, const WaterfallSpec& sp
   float y = box.y0 + kHead * s;
   const auto row = [&](const std::string& name, double from_us, double to_us, const std::string& words,
                        Colour colour) {
-    canvas.fitted_text(left - 14 * s, y + 3 * s, names + 1, name, Face::small, theme.text, 1);
+    paint_fitted(canvas, left - 14 * s, y + 3 * s, names + 1, name, Face::small, theme.text, 1);
     const float x0 = x_of(std::min(from_us, to_us));
     canvas.fill({x0, y + 4 * s, std::max(x0 + 1.5F * s, x_of(std::max(from_us, to_us))), y + 18 * s}, colour,
                 2 * s);
     canvas.text(box.x1 - kPad * s, y + 3 * s, words, Face::small, theme.text, 1);
     y += kTerm * s;
     if (to_us <= 0) return;
-    canvas.stroke({x_of(to_us), y - 4 * s}, {x_of(to_us), y + 4 * s}, theme.dim, 1);
+    paint_stroke(canvas, {x_of(to_us), y - 4 * s}, {x_of(to_us), y + 4 * s}, theme.dim, 1);
   };
   row(spec.base, 0, spec.base_us, ms_text(spec.base_us, false), spec.base_colour);
   at_us = spec.base_us;
@@ -249,19 +249,19 @@ std::vector<Box> paint_scoreboard(Canvas& canvas, const Theme& theme, const Scor
   const float s = canvas.scale();
   paint_key(canvas, theme, spec, box, paint_head(canvas, theme, box, spec.title));
   if (spec.rows.empty()) {
-    canvas.fitted_text(box.x0 + kPad * s, box.y0 + (kHead + 6) * s, box.width() - 24 * s, spec.empty,
-                       Face::small, theme.dim);
+    paint_fitted(canvas, box.x0 + kPad * s, box.y0 + (kHead + 6) * s, box.width() - 24 * s, spec.empty,
+                 Face::small, theme.dim);
     return rows;
   }
   const Columns at = columns_of(canvas, spec, box);
   float y = box.y0 + kHead * s;
   for (const ScoreRow& row : spec.rows) {
     rows.push_back({box.x0 + 4 * s, y, box.x1 - 4 * s, y + (kScoreRow - 2) * s});
-    canvas.stroke({box.x0 + kPad * s, y}, {box.x1 - kPad * s, y}, theme.line, 1);
+    paint_stroke(canvas, {box.x0 + kPad * s, y}, {box.x1 - kPad * s, y}, theme.line, 1);
     const float room = at.bars - at.label - 12 * s;
     canvas.mark({box.x0 + (kPad + 6) * s, y + 16 * s}, row.mark, 4.5F * s, row.colour);
-    canvas.fitted_text(at.label, y + 7 * s, room, row.label, Face::bold, theme.text);
-    canvas.fitted_text(at.label, y + 27 * s, room, row.facts, Face::small, theme.dim);
+    paint_fitted(canvas, at.label, y + 7 * s, room, row.label, Face::bold, theme.text);
+    paint_fitted(canvas, at.label, y + 27 * s, room, row.facts, Face::small, theme.dim);
     paint_rate(canvas, theme, row, at, y + 7 * s);
     paint_stages(canvas, theme, row, at, y + 27 * s);
     canvas.text(at.end, y + 7 * s, row.versus, Face::bold, row.strong ? theme.text : theme.dim, 1);

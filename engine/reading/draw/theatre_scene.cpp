@@ -250,7 +250,7 @@ void paint_moves(Sketch& sketch, const TheatreLayout& stage, const TheatreStep& 
     const TheatreMove& move = step.moves[i];
     const Box source = stage.cells(move.from, move.first_chunk, move.chunks);
     const Box target = stage.cells(move.to, move.first_chunk, move.chunks);
-    if (!is_done) sketch.canvas().outline(source, colour, sketch.px(2));
+    if (!is_done) paint_outline(sketch.canvas(), source, colour, sketch.px(2));
     if (lanes[i] < 0) {
       paint_level(sketch, stage, move, stroke);
     } else {

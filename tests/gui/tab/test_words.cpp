@@ -39,15 +39,13 @@ struct Post {
 
 using Kinds = std::vector<TabHears>;
 
-PageWords made_words(const std::string& title) { return {title, "Watch view.", "Loss 1."}; }
-
 }  // namespace
 
 TEST_CASE("A tab is sent title, summary and texts once, and again when they are others") {
   Post post;
   post.greet(1);
   CHECK(post.due(1).empty());
-  post.words.take(made_words("a"), 0);
+  post.words.take("a", "Loss 1.");
   post.words.take({{"line\n", {1, 2, 11, 22}, {4, 2, 11, 20}}});
   CHECK(post.due(1) == Kinds{TabHears::words, TabHears::texts});
   Bytes texts(std::string_view(post.last).substr(1));
@@ -60,16 +58,14 @@ TEST_CASE("A tab is sent title, summary and texts once, and again when they are 
   CHECK(post.due(1).empty());
   post.words.take({});
   CHECK(post.due(1) == Kinds{TabHears::texts});
-  post.words.take(made_words("b"), 4'000'000);  // too soon
-  CHECK(post.due(1).empty());
-  post.words.take(made_words("b"), 5'000'000);
+  post.words.take("b", "Loss 1.");
   CHECK(post.due(1) == Kinds{TabHears::words});
 }
 
 TEST_CASE("A tab that just came is sent what others have") {
   Post post;
   post.greet(1);
-  post.words.take(made_words("a"), 0);
+  post.words.take("a", "Loss 1.");
   post.words.take({{"line\n", {}, {}}});
   post.due(1);
   post.tabs.came(2);
@@ -85,7 +81,7 @@ TEST_CASE("A hidden tab has its title, and texts when it is shown; a slow one is
   Post post;
   post.greet(1);
   post.hide(1);
-  post.words.take(made_words("a"), 0);
+  post.words.take("a", "Loss 1.");
   post.words.take({{"line\n", {}, {}}});
   CHECK(post.due(1) == Kinds{TabHears::words});
   post.show(1);
