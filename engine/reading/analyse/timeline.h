@@ -8,6 +8,7 @@
 #include "analyse/comm_times.h"
 #include "analyse/run_series.h"
 #include "analyse/spans.h"
+#include "core/json.h"
 
 namespace isobar {
 

@@ -1,6 +1,7 @@
 #include <cmath>
 #include <random>
 
+#include "analyse/figure.h"
 #include "analyse/number_table.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
