@@ -31,11 +31,6 @@ void draw_pager(Ui& ui, const std::vector<std::string>& ids, std::string& shown)
   if (ui.beside(4).button(">", ButtonKind::quiet, at + 1 < ids.size(), "next question")) shown = ids[at + 1];
 }
 
-void draw_asked(Ui& ui, const Question& question) {
-  ui.wrapped(question.ask, Face::bold, ui.theme().text);
-  if (!question.why.empty()) ui.note(question.why);
-}
-
 void draw_hints(Ui& ui, const Question& question, CardState& card) {
   const std::size_t count = std::min(card.hints, question.hints.size());
   for (std::size_t i = 0; i < count; ++i) {
@@ -97,11 +92,6 @@ void draw_making(Ui& ui, const Data& data) {
   ui.fitted(last, Face::mono_small, ui.theme().dim);
 }
 
-std::string cost_words(const AskedQuestion& asked) {
-  if (!asked.found) return "Looking for matching runs ...";
-  return "What it takes: " + cost_text(*asked.found) + ".";
-}
-
 /// That can be made here.
 std::int64_t count_missing_here(const AskedQuestion& asked) {
   std::int64_t out = 0;
@@ -136,7 +126,7 @@ void draw_committed(Ui& ui, const Data& data, AppState& state, const Question& q
   const AskedQuestion& asked = *data.course->of(question.id);
   const StoredAnswer* const answer = data.course->progress.answer(question.id);
   if (answer != nullptr) ui.sentence("You said: " + printable(answer_words(question, *answer)));
-  ui.note(cost_words(asked));
+  ui.note(asked.found ? "What it takes: " + cost_text(*asked.found) + "." : "Looking for matching runs ...");
   if (asked.found) {
     for (const FoundRuns& one : *asked.found) {
       if (!one.cannot.empty()) ui.warning(one.wanted.name + ": " + one.cannot);
@@ -189,7 +179,8 @@ void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& pl
   const CardBox box(ui, "card " + place, ui.theme().ground);
   ui.framed().fitted("asked by " + question.from, Face::small, ui.theme().dim, 120);
   draw_pager(ui, ids, shown);
-  draw_asked(ui, question);
+  ui.wrapped(question.ask, Face::bold, ui.theme().text);
+  if (!question.why.empty()) ui.note(question.why);
   ui.gap(2);
   if (asked.state == QuestionState::open || again) {
     if (question.kind == AnswerKind::find && question.lesson == state.lesson) state.code.asked = key;

@@ -225,7 +225,7 @@ void draw_run(Ui& ui, const std::shared_ptr<const RunEntry>& run, AppState& stat
   ImGui::PopID();
   ImGui::SetCursorPos(after);
   paint_check(canvas, theme, {row.x0 + 9 * s, row.y0 + 15 * s}, compared ? CheckMark::held : CheckMark::open,
-              theme.series[state.colours.slot(run->id) % theme.series.size()]);
+              theme.series[state.slot(run->id) % theme.series.size()]);
   const std::string right = result_text(*run);
   const float right_width = canvas.text_width(right, Face::mono_small);
   canvas.text(row.x1 - 8 * s, row.y0 + 6 * s, right, Face::mono_small, theme.text, 1);

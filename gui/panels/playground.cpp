@@ -19,18 +19,14 @@ constexpr float kKnobs = 300;
 constexpr float kPlot = 190;
 constexpr std::size_t kMostNamed = 3;
 
-std::string values_text(const RunRequest& request) {
-  return request.preset + " " + joined(request.sets, " ");
-}
-
 /// Works out again what the settings or the rates changed.
 void keep_up(const Data& data, const LessonCard& card, AppState& state) {
   FormState& form = state.form();
   PlayState& mine = state.play;
   if (form.stale) check_form(data.project, form);
   const RunRequest request = request_of(form);
-  const std::string made_of =
-      fmt::format("{} {} {} {}", card.info.name, values_text(request), mine.turned, data.rates->measured);
+  const std::string made_of = fmt::format("{} {} {} {} {}", card.info.name, request.preset,
+                                          joined(request.sets, " "), mine.turned, data.rates->measured);
   if (mine.made_of == made_of) return;
   mine.made_of = made_of;
   std::map<std::string, std::string> values = form.changed;

@@ -203,12 +203,10 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
 }  // namespace
 
 Colour run_colour(const Ui& ui, AppState& state, const RunEntry& run) {
-  return ui.theme().series[state.colours.slot(run.id) % ui.theme().series.size()];
+  return ui.theme().series[state.slot(run.id) % ui.theme().series.size()];
 }
 
-Mark run_mark(AppState& state, const RunEntry& run) {
-  return static_cast<Mark>(state.colours.slot(run.id) / 8 % 8);
-}
+Mark run_mark(AppState& state, const RunEntry& run) { return static_cast<Mark>(state.slot(run.id) / 8 % 8); }
 
 void draw_scoreboard(Ui& ui, const ComparedRuns& compared, const Labels& labels, AppState& state,
                      Requests& ask) {

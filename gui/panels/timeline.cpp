@@ -142,17 +142,9 @@ std::string figures_text(const Timeline& timeline, int rank) {
       fmt::format("{} steps {} to {}: a step takes {:.1f} ms.",
                   rank < 0 ? "Means of" : fmt::format("Means of rank {},", rank),
                   timeline.steady.front().step, timeline.steady.back().step, timeline.step_us * 1e-3);
-  if (timeline.comm) {
-    const CommTimes& comm = *timeline.comm;
-    out += fmt::format(" Communication: {:.1f} ms a step in {:.4g} {}", comm.total_us * 1e-3, comm.calls,
-                       comm.calls == 1 ? "call" : "calls");
-    if (comm.overlap) out += fmt::format(", {:.0f} % of it beside computing", 100 * *comm.overlap);
-    out += fmt::format(
-        "; {:.1f} ms exposed (shaded{}), buckets ready but not under way {:.1f} ms (grey).",
-        comm.exposed_us * 1e-3,
-        comm.last_bucket ? fmt::format("; {:.0f} % of it the last bucket", 100 * *comm.last_bucket) : "",
-        comm.queued_us * 1e-3);
-  }
+  if (timeline.comm)
+    out +=
+        " Communication: " + comm_text(*timeline.comm) + " (shaded: exposed; grey: ready but not under way).";
   if (timeline.upload_beside_compute)
     out += fmt::format(" Uploads run beside computing for {:.0f} % of their time.",
                        100 * *timeline.upload_beside_compute);

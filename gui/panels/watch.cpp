@@ -109,50 +109,46 @@ PlotSpec plain_plot(Ui& ui, const AppState& state, const std::shared_ptr<const R
   return spec;
 }
 
-/// Plots that only runs with some technique have: the loss scale and what it skipped, the gradient's norm.
-std::vector<PlotSpec> special_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run) {
+/// The plots that every run has, behind whose second stands where the step's time goes, and those of a
+/// technique.
+std::vector<PlotSpec> main_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run) {
   std::vector<PlotSpec> out;
+  const auto add = [&](const char* id, const std::string& title, const std::string& empty, const char* curve,
+                       const char* label, std::size_t colour) {
+    out.push_back(plain_plot(ui, state, run, id, title, empty, curve, label, colour));
+  };
+  const auto add_second = [&](const char* curve, const char* label, std::size_t colour) {
+    add_line(out.back(), state, run, curve, label, ui.theme().series[colour], Mark::square);
+    out.back().legend = true;
+  };
+  add("loss", "Loss (relative L2)", empty_text(*run, "The first loss comes with the first step."),
+      "train/loss", "training", 0);
+  add_second("valid/loss", "validation", 1);
+  out.back().from_zero = false;
+  add("throughput", throughput_title(), empty_text(*run, "It is measured step by step."),
+      "train/samples_per_s", "samples/s", 2);
+  show_as_band(out.back().lines.front(), ui.bands());
+  out.push_back(rmse_plot(ui, state, run, watched_channel(state, *run)));
+  out.back().id = "rmse";
   if (!run->detail) return out;
   const RunSeries& series = run->detail->series;
-  const auto add = [&](const char* id, const std::string& title, const char* curve, const char* label,
-                       std::size_t colour) {
-    out.push_back(plain_plot(ui, state, run, id, title, "", curve, label, colour));
-  };
   const CurveRef skipped = series.find("train/skipped");
   const double skips = skipped ? skipped.curve->y.back() : 0;
   if (series.find("train/scale")) {
     PlotView& view = state.watch.views["loss scale"];
     if (!view.drawn) view.log_y = true;  // it moves by factors
-    add("loss scale", std::string("Loss scale") + (skipped && skips == 0 ? ", no step skipped" : ""),
+    add("loss scale", std::string("Loss scale") + (skipped && skips == 0 ? ", no step skipped" : ""), "",
         "train/scale", "scale", 5);
     out.back().from_zero = false;
   }
-  if (skips > 0) add("skipped", "Steps skipped so far, gradients overflowed", "train/skipped", "skipped", 6);
+  if (skips > 0)
+    add("skipped", "Steps skipped so far, gradients overflowed", "", "train/skipped", "skipped", 6);
   if (series.find("train/comm_total_us")) {
-    add("communication", "Communication, microseconds a step", "train/comm_total_us", "under way", 4);
-    add_line(out.back(), state, run, "train/comm_us", "exposed", ui.theme().series[6], Mark::square);
-    out.back().legend = true;
+    add("communication", "Communication, microseconds a step", "", "train/comm_total_us", "under way", 4);
+    add_second("train/comm_us", "exposed", 6);
   }
   if (series.find("train/grad_norm"))
-    add("gradient norm", "Norm of the gradient", "train/grad_norm", "norm", 7);
-  return out;
-}
-
-/// The plots that every run has, in their order; where the step's time goes stands behind the second.
-std::vector<PlotSpec> usual_plots(Ui& ui, const AppState& state, const std::shared_ptr<const RunEntry>& run) {
-  std::vector<PlotSpec> out;
-  out.push_back(plain_plot(ui, state, run, "loss", "Loss (relative L2)",
-                           empty_text(*run, "The first loss comes with the first step."), "train/loss",
-                           "training", 0));
-  add_line(out.back(), state, run, "valid/loss", "validation", ui.theme().series[1], Mark::square);
-  out.back().legend = true;
-  out.back().from_zero = false;
-  out.push_back(plain_plot(ui, state, run, "throughput", throughput_title(),
-                           empty_text(*run, "It is measured step by step."), "train/samples_per_s",
-                           "samples/s", 2));
-  show_as_band(out.back().lines.front(), ui.bands());
-  out.push_back(rmse_plot(ui, state, run, watched_channel(state, *run)));
-  out.back().id = "rmse";
+    add("gradient norm", "Norm of the gradient", "", "train/grad_norm", "norm", 7);
   return out;
 }
 
@@ -206,8 +202,7 @@ std::string last_of(const PlotSpec& spec) {
 
 void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& run, Requests& ask) {
   WatchState& watch = state.watch;
-  std::vector<PlotSpec> plots = usual_plots(ui, state, run);
-  for (PlotSpec& spec : special_plots(ui, state, run)) plots.push_back(std::move(spec));
+  std::vector<PlotSpec> plots = main_plots(ui, state, run);
   std::vector<PlotSpec> small = small_plots(ui, state, run);
   // What a run of another machine did not record, or no formula predicts, will not come.
   if (!run->view.provenance.empty()) {

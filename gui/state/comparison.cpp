@@ -30,20 +30,6 @@ SteadyFigures figures_of(const RunEntry& run) {
   return steady_figures(run.view, run.detail->series, std::move(ranks));
 }
 
-}  // namespace
-
-RunCase case_of(const RunEntry& run) {
-  RunCase out;
-  out.folder = run.folder;
-  out.config = run.detail->config;
-  out.series = run.detail->series;
-  out.repeats = {figures_of(run)};
-  out.folders = {run.folder};
-  return out;
-}
-
-namespace {
-
 void add_repeat(RunCase& to, const RunEntry& run) {
   if (to.repeats.size() == kMostRunRepeats) return;
   to.repeats.push_back(figures_of(run));
@@ -98,6 +84,16 @@ void find_identical(ComparedRuns& out) {
 }
 
 }  // namespace
+
+RunCase case_of(const RunEntry& run) {
+  RunCase out;
+  out.folder = run.folder;
+  out.config = run.detail->config;
+  out.series = run.detail->series;
+  out.repeats = {figures_of(run)};
+  out.folders = {run.folder};
+  return out;
+}
 
 Runs ticked_runs(const StoreSnapshot& all, const std::set<std::string>& ticked) {
   Runs out;

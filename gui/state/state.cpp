@@ -67,10 +67,6 @@ void reset_form(FormState& form, Requests& ask) {
   form.stale = true;
 }
 
-std::size_t ColourBook::slot(const std::string& run) {
-  return slots_.emplace(run, slots_.size()).first->second;
-}
-
 FormState& AppState::form() {
   FormState& mine = forms[lesson];
   mine.lesson = lesson;

@@ -125,15 +125,6 @@ struct Data {
   std::shared_ptr<const CourseView> course = std::make_shared<CourseView>();
 };
 
-/// Colours and markers of runs: a run keeps its own as long as the window is open.
-class ColourBook {
- public:
-  std::size_t slot(const std::string& run);
-
- private:
-  std::map<std::string, std::size_t> slots_;
-};
-
 struct WatchState {
   std::shared_ptr<const RunEntry> judged;  ///< of which `verdict` is
   RunVerdict verdict;
@@ -245,7 +236,7 @@ struct AppState {
   View view = View::watch;
   View side = View::lesson;  ///< of the right column: lesson or run
   std::string run_filter;
-  ColourBook colours;
+  std::map<std::string, std::size_t> colours;  ///< slots of runs, kept as long as the window is open
   WatchState watch;
   CompareState compare;
   TimelineState timeline;
@@ -266,6 +257,10 @@ struct AppState {
   Requests toast_ask;        ///< what that button asks for
   double now_s = 0;
 
+  /// Of the colour and the marker of a run.
+  std::size_t slot(const std::string& run_id) {
+    return colours.emplace(run_id, colours.size()).first->second;
+  }
   XAxis x_axis() const;
   /// Of the chosen lesson.
   FormState& form();

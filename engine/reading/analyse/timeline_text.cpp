@@ -226,8 +226,6 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
   return out;
 }
 
-namespace {
-
 std::string comm_text(const CommTimes& comm) {
   std::string out = fmt::format("{:.3f} ms a step under way in {:.6g} {}", comm.total_us * 1e-3, comm.calls,
                                 comm.calls == 1 ? "call" : "calls");
@@ -238,8 +236,6 @@ std::string comm_text(const CommTimes& comm) {
   if (comm.last_bucket) out += fmt::format(" ({:.1f} % of it the last bucket)", 100 * *comm.last_bucket);
   return out + fmt::format(", buckets ready but not under way {:.3f} ms", comm.queued_us * 1e-3);
 }
-
-}  // namespace
 
 std::vector<FigureRow> figure_rows(const SpanTable& table, const Timeline& timeline) {
   std::vector<FigureRow> out;

@@ -258,10 +258,6 @@ float paint_measured(Sketch& sketch, const Measured& measured, PaintTable paint,
       at, width, "cannot be shown: " + (measured.problem.empty() ? "the table is empty" : measured.problem));
 }
 
-float paint_measured_sizes(Sketch& sketch, const NumberTable& table, PlotPoint at, float width) {
-  return paint_size_lines(sketch, measured_lines(table), at, width);
-}
-
 float paint_study(Sketch& sketch, PlotPoint at, float width) {
   static const Measured kSizes = read_measured("bucket_sizes.csv"),
                         kLosses = read_measured("buffer_losses.csv");
@@ -271,7 +267,10 @@ float paint_study(Sketch& sketch, PlotPoint at, float width) {
     at.y = sketch.words(at, width, words, {.face = Face::bold}) + sketch.px(4);
   };
   head("Time by bucket size, on emulated links");
-  at.y = paint_measured(sketch, kSizes, paint_measured_sizes, at, width) + sketch.px(14);
+  const auto sizes = [](Sketch& to, const NumberTable& table, PlotPoint place, float wide) {
+    return paint_size_lines(to, measured_lines(table), place, wide);
+  };
+  at.y = paint_measured(sketch, kSizes, sizes, at, width) + sketch.px(14);
   head("The same, predicted: base in bf16, 1 sample a GPU, 8 nodes of 4 A100");
   at.y = paint_size_lines(sketch, kPredicted, at, width) + sketch.px(14);
   head("The loss with and without sending buffers");
