@@ -15,7 +15,6 @@
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "course/course.h"
-#include "exercise/compile.h"
 #include "exercise/exercise.h"
 #include "exercise/verdict.h"
 

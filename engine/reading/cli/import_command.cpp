@@ -245,31 +245,31 @@ void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>&
 }  // namespace
 
 int record_command(const Words& words) {
-  const std::optional<RecordArguments> parsed = parse_record(words);
-  if (!parsed) return 0;
-  const RecordArguments& arguments = *parsed;
+  const std::optional<RecordArguments> arguments = parse_record(words);
+  if (!arguments) return 0;
   fs::path run;
-  if (arguments.from.empty()) {
-    if (const int code = train(arguments, run); code != 0) return code;
+  if (arguments->from.empty()) {
+    if (const int code = train(*arguments, run); code != 0) return code;
   } else {
-    run = find_run(arguments.from, "runs");
+    run = find_run(arguments->from, "runs");
   }
-  if (const std::string lesson = glance(run).lesson; lesson != arguments.lesson.name) {
+  if (const std::string lesson = glance(run).lesson; lesson != arguments->lesson.name) {
     throw Error(
         "the run is one of " + (lesson.empty() ? "no lesson" : lesson), run.string(),
-        lesson.empty() ? "" : "./isobar record " + lesson + " --from " + shell_quoted(arguments.from));
+        lesson.empty() ? "" : "./isobar record " + lesson + " --from " + shell_quoted(arguments->from));
   }
-  const std::string& lesson_name = arguments.lesson.name;
+  const std::string& lesson_name = arguments->lesson.name;
   const ThinRun thin = thin_run(run, kMostBytes);
   const std::string word = folder_word(thin.device);
-  const fs::path place = arguments.lesson.file.parent_path() / "recorded";
-  const std::vector<fs::path> older = older_ones(place, word, arguments.name);
-  if (!older.empty() && !arguments.replace) {
+  const fs::path place = arguments->lesson.file.parent_path() / "recorded";
+  const std::vector<fs::path> older = older_ones(place, word, arguments->name);
+  if (!older.empty() && !arguments->replace) {
     throw Error("a run of this device is recorded already", older.front().string(),
                 "./isobar record " + lesson_name + " --from " + shell_quoted(run.string()) +
                     " --replace takes its place; --as NAME keeps both");
   }
-  const fs::path to = place / (word + "-" + thin.day + (arguments.name.empty() ? "" : "-" + arguments.name));
+  const fs::path to =
+      place / (word + "-" + thin.day + (arguments->name.empty() ? "" : "-" + arguments->name));
   write(thin, to, older);
   std::printf("recorded on %s, %s: %lld of %lld steps, %s\n  %s\n", thin.device.c_str(), thin.day.c_str(),
               static_cast<long long>(thin.steps), static_cast<long long>(thin.all_steps),

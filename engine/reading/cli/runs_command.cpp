@@ -14,7 +14,6 @@
 #include "cli/run_lines.h"
 #include "cli/shared_options.h"
 #include "jobs/job_script.h"
-#include "jobs/slurm.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"

@@ -24,7 +24,6 @@
 #include "core/processors.h"
 #include "core/text.h"
 #include "jobs/job_script.h"
-#include "jobs/slurm.h"
 #include "launch/spawn.h"
 
 namespace isobar {

@@ -1,8 +1,10 @@
 #pragma once
-// What command lines share: a lesson with its settings, what a job asks of a cluster (`submit`, and `scale`
-// over jobs), and questions to who typed them.
+// What command lines share: a lesson with its settings, how much of it is measured, what a job asks of a
+// cluster (`submit`, and `scale` over jobs), and questions to who typed them.
+#include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,5 +58,46 @@ void check_job_device(const LessonInfo& lesson, const JobSettings& job);
 /// Error (exit code 1) when the lesson's program is neither in a container nor in `programs`.
 void check_job_program(const LessonInfo& lesson, const JobSettings& job,
                        const std::filesystem::path& programs);
+
+/// One key of a sweep and what it is set to, as typed.
+struct SweepAxis {
+  std::string key;
+  std::vector<std::string> values;
+};
+
+struct MeasureArguments {
+  LessonInfo lesson;
+  Settings settings;
+  std::vector<SweepAxis> axes;  ///< of a sweep
+  std::int64_t steps = 50;  ///< measured ones, after the warm-up; more where workers bring batches in rounds
+  std::int64_t repeats = 3;
+  std::int64_t ranks = 0;  ///< processes that train together, as run.ranks; 0 = what the settings say
+  bool one_off = false;    ///< of a sweep: one key at a time leaves the base, instead of a grid
+  bool whole = false;      ///< of a sweep: whole training instead of `steps`
+  bool json = false;
+
+  /// The settings as they would be typed for `other`, "--preset cpu_micro --set data.shuffle=false": without
+  /// those that this lesson refuses, and without the key `varied`.
+  std::string settings_text(const std::string& other, const std::string& varied) const;
+};
+
+/// Parses the words of `sweep`, else of `quartet`. Error (exit code 2) for anything that makes no sense; keys
+/// that the command itself sets are refused. Nothing where --help printed the page.
+std::optional<MeasureArguments> parse_measure_arguments(const std::vector<std::string>& words, bool is_sweep);
+
+/// The key of a setting "key = value".
+std::string key_of(const std::string& setting);
+
+/// Refuses settings of keys that `command` sets itself (Error, exit code 2); `whole`: it trains whole runs.
+void check_free(const std::string& setting, const std::string& command, bool whole);
+
+/// The pieces of a list without the blanks around them. Error (exit code 2) for one that is empty or there
+/// twice.
+std::vector<std::string> checked_values(const std::vector<std::string>& pieces, const std::string& origin,
+                                        const std::string& example);
+
+/// Most repeats that any of these commands makes, and most steps.
+inline constexpr std::int64_t kMostRepeats = 100;
+inline constexpr std::int64_t kMostSteps = 1'000'000;
 
 }  // namespace isobar

@@ -15,7 +15,6 @@
 #include "config/resume.h"
 #include "core/clock.h"
 #include "jobs/job_script.h"
-#include "jobs/slurm.h"
 #include "launch/spawn.h"
 #include "record/console.h"
 #include "record/run_folder.h"

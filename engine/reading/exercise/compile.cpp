@@ -1,5 +1,3 @@
-#include "exercise/compile.h"
-
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 
@@ -13,6 +11,7 @@
 #include "core/json.h"
 #include "core/pattern.h"
 #include "core/text.h"
+#include "exercise/verdict.h"
 #include "launch/said.h"
 
 namespace isobar {

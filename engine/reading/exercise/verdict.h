@@ -1,15 +1,68 @@
 #pragma once
-// What a check of a learner's file came to.
+// What a check of a learner's file came to. The file becomes a library that a check program, or a lesson,
+// loads: compiled with the very command by which the build compiles the part's other half,
+// lessons/NN_name/exercise/part.cpp, and watched if wanted.
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/find.h"
-#include "exercise/compile.h"
 #include "exercise/exercise.h"
+#include "launch/private_folder.h"
 
 namespace isobar {
+
+/// Why no library was made.
+struct CompileProblem {
+  std::string what;                ///< "it does not compile: expected ';' before 'return'"
+  std::string where;               ///< "my/02_read_ahead.cpp:41:12"; "" where no line is known
+  std::vector<std::string> lines;  ///< the line of the file, and the compiler's mark below it
+};
+
+/// How it is watched while it runs.
+enum class Watch { none, address, threads };
+
+struct CompileSetting {
+  std::filesystem::path build;  ///< of CMake
+  std::string lesson;           ///< whose part it is: "02_workers"
+  Watch watch = Watch::none;
+  std::filesystem::path source;    ///< the learner's file
+  std::filesystem::path library;   ///< what is to be made, in a PartFolder
+  std::filesystem::path solution;  ///< which the file may not include, in whatever way
+};
+
+/// Where parts are made and loaded from, and checks write: gone with this, or swept by the next one. Error
+/// (exit code 1) where there is no place for it, or nothing can be loaded from there.
+class PartFolder {
+ public:
+  PartFolder();
+  const std::filesystem::path& path() const { return folder_.path(); }
+
+ private:
+  PrivateFolder folder_;
+};
+
+/// Throws an Error (exit code 1) with the place of a PartFolder: what this machine lacks is not the learner's
+/// mistake.
+[[noreturn]] void refuse_place(const std::string& what, const std::filesystem::path& folder);
+
+/// "my/02_read_ahead.cpp": as much of the path as a check names.
+std::string known_as(const std::filesystem::path& source);
+
+/// Nothing when the library is there. Error (exit code 1) where the build or the machine lacks what it takes.
+std::optional<CompileProblem> compile_part(const CompileSetting& setting);
+
+/// What an exercise may not include: its header and those in <> of the language and of libtorch it may.
+std::optional<CompileProblem> forbidden_include(const std::string& text, const Exercise& exercise,
+                                                const std::string& name);
+
+/// The compiler's first error in the learner's file, or the place in it that led there; for tests too.
+CompileProblem first_error(const std::string& said, const std::string& name);
+
+/// The line in which a compiler or a linker reports what the machine lacks: room, memory, a program; "" where
+/// it has nothing against the machine.
+std::string machine_problem(const std::string& said);
 
 struct CheckFinding {
   std::string expected;

@@ -1,5 +1,3 @@
-#include "jobs/slurm.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "core/find.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "jobs/job_script.h"
 #include "launch/said.h"
 #include "launch/supervise.h"
 

@@ -2,7 +2,6 @@
 
 #include "config/lesson.h"
 #include "core/files.h"
-#include "exercise/compile.h"
 #include "exercise/exercise.h"
 #include "exercise/verdict.h"
 #include "support/catch.h"

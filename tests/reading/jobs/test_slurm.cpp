@@ -6,7 +6,7 @@
 #include <string>
 
 #include "core/files.h"
-#include "jobs/slurm.h"
+#include "jobs/job_script.h"
 #include "support/catch.h"
 #include "support/says.h"
 #include "support/temp_folder.h"
