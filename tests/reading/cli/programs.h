@@ -12,6 +12,32 @@
 
 namespace isobar {
 
+/// A stand-in for a lesson that leaves a run, as shell.
+struct LeavesRun {
+  std::string arguments = "";  ///< cases beside --run-dir: "run.repeat=*) repeat=${1#*=} ;;"
+  std::string then = "";       ///< what follows from them: $t is the time of a step in us
+  std::string config = "";     ///< of run.toml, for printf; "" = there is none
+  std::string run;             ///< members of the line "run" behind its schema
+  int steps = 7;
+  int steps_per_epoch = 8;
+  std::string each = "";  ///< before step $n
+  std::string step;       ///< members of it behind its number
+  std::string last = "";  ///< before the last line
+  std::string rank = "0";
+
+  std::string script() const {
+    return "while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; " + arguments + " esac; shift; done\n" +
+           then + "\nmkdir -p \"$run\"\n" +
+           (config.empty() ? "" : "printf '" + config + "' >\"$run/run.toml\"\n") +
+           "{\necho '{\"kind\":\"run\",\"schema\":1," + run +
+           "}'\necho '{\"kind\":\"note\",\"steps_per_epoch\":" + std::to_string(steps_per_epoch) +
+           "}'\nn=0\nwhile [ $n -lt " + std::to_string(steps) + " ]; do\n" + each +
+           "\necho '{\"kind\":\"step\",\"step\":'$n'," + step + "}'\nn=$((n + 1))\ndone\n" + last +
+           "\necho '{\"kind\":\"end\",\"status\":\"done\",\"reason\":\"\"}'\n} >\"$run/rank-000" + rank +
+           ".jsonl\"";
+  }
+};
+
 class Programs {
  public:
   explicit Programs(int lesson_code = 0) {

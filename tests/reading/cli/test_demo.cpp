@@ -11,23 +11,16 @@ namespace {
 /// A stand-in that leaves a whole run of 24 steps: `load_us` of reading, or `slow_us` from a slow disk, and
 /// 10 ms of computing; repeats lie some 0.1 % apart.
 std::string trains(const std::string& lesson, int load_us, int slow_us) {
-  return "lesson=" + lesson + " load=" + std::to_string(load_us) + " slow=" + std::to_string(slow_us) + R"(
-throttle=0
-while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.repeat=*) repeat=${1#*=} ;;
-data.throttle_mb_per_s=*) throttle=${1#*=} load=$slow ;; esac; shift; done
-t=$((load + 10000 + 10 * repeat))
-mkdir -p "$run"
-printf 'lesson = "%s"\n[data]\nthrottle_mb_per_s = %s\n[run]\nrepeat = %s\n' $lesson $throttle $repeat >"$run/run.toml"
-{
-  echo '{"kind":"run","schema":1,"lesson":"'$lesson'","device":"cpu","preset":"cpu_micro","wanted_steps":24}'
-  echo '{"kind":"note","steps_per_epoch":8}'
-  n=0
-  while [ $n -lt 24 ]; do
-    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,"loss":0.5,"load_us":'$load',"step_us":'$t'}'
-    n=$((n + 1))
-  done
-  echo '{"kind":"end","status":"done","reason":""}'
-} >"$run/rank-0000.jsonl")";
+  const LeavesRun out{
+      .arguments = "run.repeat=*) repeat=${1#*=} ;; data.throttle_mb_per_s=*) throttle=${1#*=} load=$slow ;;",
+      .then = "t=$((load + 10000 + 10 * repeat))",
+      .config = "lesson = \"" + lesson +
+                "\"\\n[data]\\nthrottle_mb_per_s = '$throttle'\\n[run]\\nrepeat = '$repeat'\\n",
+      .run = R"("lesson":")" + lesson + R"(","device":"cpu","preset":"cpu_micro","wanted_steps":24)",
+      .steps = 24,
+      .step = R"("t_us":'$((n * t))',"samples":4,"loss":0.5,"load_us":'$load',"step_us":'$t')"};
+  return "throttle=0 load=" + std::to_string(load_us) + " slow=" + std::to_string(slow_us) + "\n" +
+         out.script();
 }
 
 /// Both, by what they read a step on this disk and on a slow one.

@@ -14,29 +14,22 @@ using namespace isobar;
 
 namespace {
 
-/// A lesson that leaves a whole run: nine steps of `step_us` each, the first epoch of 4
-/// slower.
+/// A lesson that leaves a whole run: nine steps of `step_us` each, the first epoch of 4 slower.
 std::string leaves_run(int step_us, const std::string& loss) {
-  return R"(
-while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.group=*) group=${1#*=} ;; esac; shift; done
-mkdir -p "$run"
-printf '[optim]\nlr = 0.001\n' >"$run/run.toml"
-{
-  echo '{"kind":"run","schema":1,"lesson":"'"${0##*/}"'","device":"cpu","group":"'"$group"'","flops_per_sample":1e9}'
-  echo '{"kind":"note","text":"plan","steps_per_epoch":4}'
-  for n in 0 1 2 3 4 5 6 7 8; do
-    t=)" +
-         std::to_string(step_us) +
-         R"(; [ $n -ge 4 ] || t=$((t * 3))
-    extra=
-    [ $n != 2 ] || extra=',"launches":317,"moved_bytes":278000000,"gemm_op_us":600,"pointwise_op_us":300'
-    times='"t_us":'$((n * t))',"load_us":10,"forward_us":'$((t / 2))',"step_us":'$t
-    echo '{"kind":"step","step":'$n',"samples":4,"loss":0.6,"peak_bytes":5000000,'"$times$extra"'}'
-  done
-  echo '{"kind":"eval","step":9,"loss":)" +
-         loss + R"(,"rmse_u10m":0.4,"persistence_rmse_u10m":0.3}'
-  echo '{"kind":"end","status":"done","reason":""}'
-} >"$run/rank-0000.jsonl")";
+  return LeavesRun{
+      .arguments = "run.group=*) group=${1#*=} ;;",
+      .config = "[optim]\\nlr = 0.001\\n",
+      .run = R"("lesson":"'"${0##*/}"'","device":"cpu","group":"'"$group"'","flops_per_sample":1e9)",
+      .steps = 9,
+      .steps_per_epoch = 4,
+      .each = "t=" + std::to_string(step_us) + R"(; [ $n -ge 4 ] || t=$((t * 3))
+extra=
+[ $n != 2 ] || extra=',"launches":317,"moved_bytes":278000000,"gemm_op_us":600,"pointwise_op_us":300'
+times='"t_us":'$((n * t))',"load_us":10,"forward_us":'$((t / 2))',"step_us":'$t)",
+      .step = R"("samples":4,"loss":0.6,"peak_bytes":5000000,'"$times$extra"')",
+      .last = R"(echo '{"kind":"eval","step":9,"loss":)" + loss +
+              R"(,"rmse_u10m":0.4,"persistence_rmse_u10m":0.3}')"}
+      .script();
 }
 
 /// Programs of the ladder's first lessons; those that are not built are left out.
@@ -100,7 +93,7 @@ TEST_CASE("lessons run in turn, with the same settings, and are put side by side
 TEST_CASE("a rung beside which other programs ran is marked") {
   Ladder ladder;
   std::string crowded = leaves_run(5'000, "0.5");
-  crowded.insert(crowded.find("  echo '{\"kind\":\"end\""), R"(  rate='"samples_per_s":800,"step_us":5000'
+  crowded.insert(crowded.find("echo '{\"kind\":\"end\""), R"(  rate='"samples_per_s":800,"step_us":5000'
   echo '{"kind":"summary","steps":9,'"$rate"',"processor_wait":0.42}'
 )");
   const std::string low = "! other programs took part of the processors: this rate is low";

@@ -17,42 +17,28 @@ namespace {
 
 /// A stand-in that leaves a run of seven steps, of `io`, `synthetic` or `full` us each.
 std::string leaves_runs(int io_us, int synthetic_us, int full_us) {
-  return "while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.measure=*) kind=${1#*=} ;; esac; shift; "
-         "done\n"
-         "case $kind in io) t=" +
-         std::to_string(io_us) + " ;; synthetic) t=" + std::to_string(synthetic_us) +
-         " ;; *) t=" + std::to_string(full_us) + R"( ;; esac
-mkdir -p "$run"
-{
-  echo '{"kind":"run","schema":1,"lesson":"02_workers","device":"cpu","measure":"'"$kind"'"}'
-  echo '{"kind":"note","steps_per_epoch":8}'
-  for n in 0 1 2 3 4 5 6; do
-    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,"load_us":9,"copy_us":1,"step_us":'"$t"'}'
-  done
-  echo '{"kind":"end","status":"done","reason":""}'
-} >"$run/rank-0000.jsonl")";
+  return LeavesRun{.arguments = "run.measure=*) kind=${1#*=} ;;",
+                   .then = "case $kind in io) t=" + std::to_string(io_us) + " ;; synthetic) t=" +
+                           std::to_string(synthetic_us) + " ;; *) t=" + std::to_string(full_us) + " ;; esac",
+                   .run = R"("lesson":"02_workers","device":"cpu","measure":"'"$kind"'")",
+                   .step = R"("t_us":'$((n * t))',"samples":4,"load_us":9,"copy_us":1,"step_us":'"$t"')"}
+      .script();
 }
 
 /// A stand-in for a lesson of several ranks: each leaves its stream of ten steps. Steps take 100 ms, 70
 /// without communication; rank `slow` comes last by 40 ms, where there is one.
 std::string leaves_ranks(int slow) {
-  return "while [ $# -gt 0 ]; do case $1 in --run-dir) run=$2 ;; run.measure=*) kind=${1#*=} ;; "
-         "comm.sync=none) kind=none ;; esac; shift; done\n"
-         "case $kind in io) t=1000 ;; none) t=70000 ;; *) t=100000 ;; esac\n"
-         "comm=50000; [ \"$RANK\" = " +
-         std::to_string(slow) + R"( ] && comm=10000
-[ "$kind" = io ] && comm=0
-mkdir -p "$run"
-{
-  echo '{"kind":"run","schema":1,"lesson":"06_ddp","device":"cpu","rank":'$RANK',"world":'$WORLD_SIZE',
-    "measure":"'$kind'"}' | tr -d '\n'
-  echo
-  echo '{"kind":"note","steps_per_epoch":8}'
-  for n in 0 1 2 3 4 5 6 7 8 9; do
-    echo '{"kind":"step","step":'$n',"samples":4,"backward_us":'$((t - comm))',"comm_us":'$comm',"step_us":'$t'}'
-  done
-  echo '{"kind":"end","status":"done","reason":""}'
-} >"$run/rank-000$RANK.jsonl")";
+  return LeavesRun{
+      .arguments = "run.measure=*) kind=${1#*=} ;; comm.sync=none) kind=none ;;",
+      .then = R"(case $kind in io) t=1000 ;; none) t=70000 ;; *) t=100000 ;; esac
+comm=50000; [ "$RANK" = )" +
+              std::to_string(slow) + R"( ] && comm=10000
+[ "$kind" = io ] && comm=0)",
+      .run = R"("lesson":"06_ddp","device":"cpu","rank":'$RANK',"world":'$WORLD_SIZE',"measure":"'$kind'")",
+      .steps = 10,
+      .step = R"("samples":4,"backward_us":'$((t - comm))',"comm_us":'$comm',"step_us":'$t)",
+      .rank = "$RANK"}
+      .script();
 }
 
 /// n values, "1,2,...".
@@ -159,7 +145,7 @@ TEST_CASE("the next command is one that the next lesson takes") {
 TEST_CASE("runs beside other programs are said to be, below every table") {
   Noting noting("exit 0");
   std::string crowded = leaves_runs(1000, 10'000, 20'000);
-  crowded.insert(crowded.find("  echo '{\"kind\":\"end\""),
+  crowded.insert(crowded.find("echo '{\"kind\":\"end\""),
                  R"(  rate='"samples_per_s":'$((4000000 / t))',"step_us":'$t
   echo '{"kind":"summary","steps":7,'"$rate"',"processor_wait":0.69}'
 )");

@@ -14,23 +14,13 @@ namespace {
 
 /// A step of 1000 us; fusion.adam=false adds 500, fusion.qkv=false 1 and bias_gelu=false 100. The watched
 /// step says launches.
-constexpr const char* kLesson = R"(t=1000; l=100; b=5000000
-while [ $# -gt 0 ]; do case $1 in
-  --run-dir) run=$2 ;;
-  fusion.adam=false) t=$((t + 500)); l=$((l + 10)); b=$((b + 1500000)) ;;
-  fusion.qkv=false) t=$((t + 1)) ;;
-  fusion.bias_gelu=false) t=$((t + 100)); l=$((l + 2)) ;;
-esac; shift; done
-mkdir -p "$run"
-{
-  echo '{"kind":"run","schema":1,"lesson":"05_x","device":"cpu","measure":"full"}'
-  echo '{"kind":"note","steps_per_epoch":8}'
-  for n in 0 1 2 3 4 5 6; do
-    w=; [ $n != 2 ] || w=',"launches":'$l',"moved_bytes":'$b
-    echo '{"kind":"step","step":'$n',"t_us":'$((n * t))',"samples":4,"step_us":'$t$w'}'
-  done
-  echo '{"kind":"end","status":"done","reason":""}'
-} >"$run/rank-0000.jsonl")";
+const LeavesRun kLesson = {
+    .arguments =
+        "fusion.adam=false) t=$((t + 500)) l=$((l + 10)) b=$((b + 1500000)) ;; "
+        "fusion.qkv=false) t=$((t + 1)) ;; fusion.bias_gelu=false) t=$((t + 100)) l=$((l + 2)) ;;",
+    .run = R"("lesson":"05_x","device":"cpu","measure":"full")",
+    .each = R"(w=; [ $n != 2 ] || w=',"launches":'$l',"moved_bytes":'$b)",
+    .step = R"("t_us":'$((n * t))',"samples":4,"step_us":'$t$w')"};
 
 class World {
  public:
@@ -45,7 +35,8 @@ class World {
                          "\"fusion.bias_gelu\", \"run.measure\", \"run.group\", \"run.point\", "
                          "\"run.repeat\", \"train.steps\", \"train.global_batch\", \"data.root\"]\n"
                          "[presets]\ncpu = \"small\"\ncuda = \"small\"\n"));
-    programs_.script("05_x", "echo \"$*\" >>\"" + calls().string() + "\"\n" + kLesson);
+    programs_.script(
+        "05_x", "echo \"$*\" >>\"" + calls().string() + "\"\nt=1000 l=100 b=5000000\n" + kLesson.script());
     fs::create_directories(work());
   }
   ProcessResult sweep(std::vector<std::string> words) const {

@@ -20,28 +20,25 @@ namespace {
 /// without communication 3 ms less. Whole runs score 0.5 after two steps and 0.3 at the end. `first` runs
 /// before that.
 std::string leaves_ranks(const std::string& first = "") {
-  return first + R"(
-batch=4
-while [ $# -gt 0 ]; do case $1 in
-  --run-dir) run=$2 ;; run.measure=*) kind=${1#*=} ;; comm.sync=none) alone=1 ;; train.global_batch=*) batch=${1#*=} ;;
-esac; shift; done
-world=${WORLD_SIZE:-1} rank=${RANK:-0}
+  const LeavesRun out{
+      .arguments =
+          "run.measure=*) kind=${1#*=} ;; comm.sync=none) alone=1 ;; "
+          "train.global_batch=*) batch=${1#*=} ;;",
+      .then = R"(world=${WORLD_SIZE:-1} rank=${RANK:-0}
 t=$((6000 + 4000 * world))
 [ $kind != synthetic ] || t=$((t - 1000))
-[ -z "$alone" ] || t=$((t - 2000))
-mkdir -p "$run"
-: >"$run/run.toml"
-{
-  echo '{"kind":"run","schema":1,"lesson":"06_ddp","device":"cpu","rank":'$rank',"world":'$world',"measure":"'$kind'"}'
-  echo '{"kind":"note","steps_per_epoch":4}'
-  for n in 0 1 2 3 4 5 6 7 8 9; do
-    times='"t_us":'$((n * t))',"comm_us":1000,"step_us":'$t
-    echo '{"kind":"step","step":'$n',"samples":'$((batch / world))','$times'}'
-    [ $n$kind != 1none ] || echo '{"kind":"eval","step":2,"t_us":20000000,"loss":0.5,"rmse_u10m":0.4}'
-  done
-  [ $kind != none ] || echo '{"kind":"eval","step":10,"t_us":60000000,"loss":0.3,"rmse_u10m":0.4}'
-  echo '{"kind":"end","status":"done","reason":""}'
-} >"$run/rank-000$rank.jsonl")";
+[ -z "$alone" ] || t=$((t - 2000)))",
+      .config = " ",
+      .run = R"("lesson":"06_ddp","device":"cpu","rank":'$rank',"world":'$world',"measure":"'$kind'")",
+      .steps = 10,
+      .steps_per_epoch = 4,
+      .each =
+          R"([ $n$kind != 2none ] || echo '{"kind":"eval","step":2,"t_us":20000000,"loss":0.5,"rmse_u10m":0.4}')",
+      .step = R"("samples":'$((batch / world))',"t_us":'$((n * t))',"comm_us":1000,"step_us":'$t')",
+      .last =
+          R"([ $kind != none ] || echo '{"kind":"eval","step":10,"t_us":60000000,"loss":0.3,"rmse_u10m":0.4}')",
+      .rank = "$rank"};
+  return first + "\nbatch=4\n" + out.script();
 }
 
 std::vector<std::string> scale(const std::vector<std::string>& more) {
