@@ -1,9 +1,10 @@
+#include "analyse/timeline.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "analyse/comm_times.h"
-#include "analyse/timeline.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/bars.h"

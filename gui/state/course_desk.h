@@ -50,9 +50,9 @@ struct OwnExercise {
   Exercise exercise;
   MyFile mine;
   std::optional<ExerciseVerdict> verdict;  ///< of the last check; nothing before the first
-  bool is_old = false;                 ///< the file is another than the one that was checked
-  std::vector<std::string> hints;      ///< that were shown of the check that does not hold
-  std::string problem;                 ///< why it cannot be read; "" = it can
+  bool is_old = false;                     ///< the file is another than the one that was checked
+  std::vector<std::string> hints;          ///< that were shown of the check that does not hold
+  std::string problem;                     ///< why it cannot be read; "" = it can
 };
 
 /// A place of the tour through a lesson's code.
