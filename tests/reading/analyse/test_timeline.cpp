@@ -84,18 +84,18 @@ TEST_CASE("figures") {
     text += line + "\n";
   CHECK(text == R"(
   Over steps 1 to 4; a step takes 40.00 ms (mean; median 40.00)
-  track         busy  what           ms a step of the time in steps        GB/s
-  loop         100 %  load               4.000      10.0 %        4
-                      copy               2.000       5.0 %        4
-                      forward           10.000      25.0 %        4
-                      backward          20.000      50.0 %        4
-                      optimize           4.000      10.0 %        4
-  device        70 %  forward           10.000      25.0 %        4
-                      backward          18.000      45.0 %        4
-  upload        20 %  upload             8.000      20.0 %        4       10.00
-  load.0        60 %  read              16.000      40.0 %        4        2.00
-                      normalise          8.000      20.0 %        4
-                      wait              16.000      40.0 %        4
+  track   busy   what       ms a step  of the time  in steps   GB/s
+  loop    100 %  load           4.000       10.0 %         4
+                 copy           2.000        5.0 %         4
+                 forward       10.000       25.0 %         4
+                 backward      20.000       50.0 %         4
+                 optimize       4.000       10.0 %         4
+  device  70 %   forward       10.000       25.0 %         4
+                 backward      18.000       45.0 %         4
+  upload  20 %   upload         8.000       20.0 %         4  10.00
+  load.0  60 %   read          16.000       40.0 %         4   2.00
+                 normalise      8.000       20.0 %         4
+                 wait          16.000       40.0 %         4
   upload       50.0 % of its time runs beside compute (forward, backward, optimize)
 )");
 }

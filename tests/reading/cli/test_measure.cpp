@@ -36,7 +36,7 @@ comm=50000; [ "$RANK" = )" +
 [ "$kind" = io ] && comm=0)",
       .run = R"("lesson":"06_ddp","device":"cpu","rank":'$RANK',"world":'$WORLD_SIZE',"measure":"'$kind'")",
       .steps = 10,
-      .step = R"("samples":4,"backward_us":'$((t - comm))',"comm_us":'$comm',"step_us":'$t)",
+      .step = R"("samples":4,"backward_us":'$((t - comm))',"comm_us":'$comm',"step_us":'$t')",
       .rank = "$RANK"}
       .script();
 }
