@@ -70,7 +70,8 @@ TEST_CASE("a quotient of two figures has the interval that theirs give") {
   CHECK(alone.low == Approx(1.6));  // of a figure that is exact, the other's interval is left
   CHECK(alone.high == Approx(2.5));
   const Compared both = quotient(figure(10, 8, 12.5), figure(5, 4, 6.25)).value();
-  const double wide = std::exp(2.1010 / 2.2622 * std::sqrt(2) * std::log(1.25));  // 18 and 9 degrees of freedom
+  const double wide =
+      std::exp(2.1010 / 2.2622 * std::sqrt(2) * std::log(1.25));  // 18 and 9 degrees of freedom
   CHECK(both.low == Approx(2 / wide).epsilon(1e-3));
   CHECK(both.high == Approx(2 * wide).epsilon(1e-3));
   CHECK_FALSE(quotient({{10, 0, 0}, SpreadFrom::none, 1}, figure(5, 5, 5)));
