@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "analyse/figure.h"
 #include "core/text.h"
@@ -33,12 +34,14 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   if (!view.is_measured_here() && !is_common) out.push_back(provenance_text(view));
   if (view.state != RunState::done) out.push_back(state_name(view.state));
   out.push_back(counted(static_cast<std::int64_t>(one.repeats.size()), "run"));
-  for (const Figure* const figure : reported_in(FigureTable::runs, {&one.repeats})) {
+  if (view.summary.is_crowded()) out.emplace_back("beside other programs");
+  std::vector<const Figure*> figures = reported_in(FigureTable::runs, {&one.repeats});
+  std::ranges::stable_sort(figures, std::greater(), &Figure::worth);  // what has no room is worth least
+  for (const Figure* const figure : figures) {
     const bool is_drawn =
         std::string_view(figure->name) == "samples_per_s" || std::string_view(figure->name) == "step_us";
     if (!is_drawn) out.push_back(std::string(figure->head) + " " + figure_cell(*figure, one.repeats));
   }
-  if (view.summary.is_crowded()) out.emplace_back("beside other programs");
   if (compared.loss && least_loss(view))
     out.push_back(
         fmt::format("{:.3g} after {}", *compared.loss, human_seconds(seconds_to(view, *compared.loss))));

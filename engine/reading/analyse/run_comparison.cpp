@@ -261,8 +261,8 @@ std::string speed_text(const RunComparison& found, const std::string& base, cons
   switch (speed.direction) {
     case Direction::unknown:
       return fmt::format(
-          "Whether {0} is faster than {1} cannot be told: {2} runs of each are needed, there are {3} of {1} "
-          "and {4} of {0}",
+          "Whether {0} is faster than {1} cannot be told: {2} runs of each are needed, {1} has {3} and {0} "
+          "has {4}",
           other, base, speed.repeats_needed, found.base_repeats, found.other_repeats);
     case Direction::same:
       return fmt::format("{} is as fast as {} ({}{})", other, base, of,

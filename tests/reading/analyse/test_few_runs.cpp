@@ -81,7 +81,7 @@ TEST_CASE("of single runs that lie near no factor is given, but how to get one")
   CHECK(found.speed->direction == Direction::unknown);
   CHECK(runs_missing(found, 1) == 2);
   const std::string sentence = comparison_sentence(found, "A", "B");
-  CHECK_THAT(sentence, says("cannot be told: 3 runs of each are needed, there are 1 of A and 1 of B") &&
+  CHECK_THAT(sentence, says("cannot be told: 3 runs of each are needed, A has 1 and B has 1") &&
                            says("in these runs main cause: load"));
   CHECK_THAT(sentence, !says("times"));
   const std::string json = text_of({base, other});
