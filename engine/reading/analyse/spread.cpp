@@ -43,7 +43,7 @@ double t_quantile(double freedom) {
   return above->t + std::clamp(share, 0.0, 1.0) * (below.t - above->t);
 }
 
-/// Of the mean, squared.
+/// The square of the standard error of the mean.
 double standard_error(const LogMean& of) { return of.repeats > 0 ? of.variance / of.repeats : 0; }
 
 /// Repeats of each that tell a difference of `log_ratio` four times of five.

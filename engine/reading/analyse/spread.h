@@ -66,7 +66,7 @@ struct LogMean {
 
   LogMean() = default;
   explicit LogMean(const Spread& values);
-  /// Of which the geometric mean and the ends of its 95 % interval were kept.
+  /// From a geometric mean and the ends of its 95 % interval.
   LogMean(double value, double least, double most, double repeats);
 };
 
