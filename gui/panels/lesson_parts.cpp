@@ -220,12 +220,7 @@ void draw_calibration(Ui& ui, const Data& data) {
                     calibration.you.size(), kLeastPoints));
     return;
   }
-  ui.note(fmt::format(
-      "Right on the first try: {} of {}. Your numbers are usually off by a factor of {:.2f}{}.",
-      calibration.right, calibration.asked, calibration.typical_factor_you(),
-      calibration.formulas.empty()
-          ? std::string()
-          : fmt::format(", those of the formulas by {:.2f}", calibration.typical_factor_formulas())));
+  ui.note(sentence_case(calibration_sentence(calibration)) + ".");
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const ImVec2 at = ImGui::GetCursorScreenPos();

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 
 #include "core/clock.h"
@@ -161,12 +160,6 @@ Colour state_colour(const Theme& theme, RunState state) {
 
 std::string sentence_of(const Error& error) {
   return printable(error.what(), 300) + (error.hint().empty() ? "" : ": " + printable(error.hint(), 200));
-}
-
-std::string sentence_case(std::string words) {
-  if (!words.empty())
-    words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
-  return words;
 }
 
 }  // namespace isobar

@@ -299,7 +299,4 @@ Colour state_colour(const Theme& theme, RunState state);
 /// What went wrong, and what to do about it, where that is known.
 std::string sentence_of(const Error& error);
 
-/// "Continue." of "continue."
-std::string sentence_case(std::string words);
-
 }  // namespace isobar

@@ -208,4 +208,10 @@ std::vector<std::string> wrapped(const std::string& text,
   return lines;
 }
 
+std::string sentence_case(std::string words) {
+  if (!words.empty())
+    words.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(words.front())));
+  return words;
+}
+
 }  // namespace isobar

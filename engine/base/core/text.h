@@ -71,6 +71,9 @@ std::string joined(const Range& parts, std::string_view separator = ", ") {
 /// goes to a terminal, the window or a picture.
 std::string printable(std::string_view text, std::size_t most = 200);
 
+/// "Continue." of "continue."
+std::string sentence_case(std::string words);
+
 /// The same of a text of several lines, which stay.
 std::string printable_lines(std::string_view text);
 

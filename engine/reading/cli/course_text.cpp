@@ -319,21 +319,6 @@ Report stored_report(const Question& question, const StoredReveal& reveal, const
   return out;
 }
 
-std::string calibration_sentence(const Calibration& calibration) {
-  if (calibration.you.empty()) return "";
-  std::string out = fmt::format("your numbers are typically off by a factor of {:.2g} ({})",
-                                calibration.typical_factor_you(),
-                                counted(static_cast<std::int64_t>(calibration.you.size()), "number"));
-  if (!calibration.formulas.empty())
-    out += fmt::format(", those of the formulas by {:.2g}", calibration.typical_factor_formulas());
-  return out;
-}
-
-std::string score_sentence(const Calibration& calibration) {
-  if (calibration.asked == 0) return "";
-  return fmt::format("{} of {} first answers were right", calibration.right, calibration.asked);
-}
-
 std::string guesses_text(const std::vector<Question>& questions, const CourseProgress& progress) {
   std::int64_t stored = 0, revealed = 0, right = 0;
   for (const Question& question : questions) {
@@ -347,7 +332,7 @@ std::string guesses_text(const std::vector<Question>& questions, const CoursePro
   if (stored + revealed == 0) parts.emplace_back("no prediction here yet");
   if (revealed > 0) parts.push_back(fmt::format("{} of {} guesses here were right", right, revealed));
   if (stored > 0) parts.push_back(counted(stored, "prediction") + " not revealed yet");
-  parts.push_back(calibration_sentence(calibrate(progress)));
+  parts.push_back(numbers_sentence(calibrate(progress)));
   std::erase(parts, "");
   return joined(parts, "; ");
 }
@@ -361,9 +346,8 @@ void add_problems(Report& out, const CourseProgress& progress,
 }
 
 void add_scores(Report& out, const Calibration& calibration) {
-  std::vector<std::string> parts = {score_sentence(calibration), calibration_sentence(calibration)};
-  std::erase(parts, "");
-  if (!parts.empty()) out.wrapped("", joined(parts, "; ") + ".", text_columns());
+  const std::string sentence = calibration_sentence(calibration);
+  if (!sentence.empty()) out.wrapped("", sentence + ".", text_columns());
 }
 
 }  // namespace isobar

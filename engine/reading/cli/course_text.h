@@ -38,13 +38,6 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
                      const std::string& page, std::size_t columns);
 
-/// "your numbers are typically off by a factor of 1.4 (7 of them), those of the formulas by 1.1"; "" while
-/// there is no number.
-std::string calibration_sentence(const Calibration& calibration);
-
-/// "3 of 4 first answers were right"; "" before the first one.
-std::string score_sentence(const Calibration& calibration);
-
 /// "2 of 3 guesses here were right", how many are not revealed yet, and how far numbers were off.
 std::string guesses_text(const std::vector<Question>& questions, const CourseProgress& progress);
 

@@ -1,9 +1,12 @@
 #include "course/calibration.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <set>
 
 #include "analyse/spread.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -39,6 +42,23 @@ Calibration calibrate(const CourseProgress& progress) {
     add_point(out.formulas, reveal, reveal.time, reveal.formula_ms, reveal.step_ms);
   }
   return out;
+}
+
+std::string numbers_sentence(const Calibration& calibration) {
+  if (calibration.you.empty()) return "";
+  std::string out = fmt::format("your numbers are typically off by a factor of {:.2g} ({})",
+                                calibration.typical_factor_you(),
+                                counted(static_cast<std::int64_t>(calibration.you.size()), "number"));
+  if (!calibration.formulas.empty())
+    out += fmt::format(", those of the formulas by {:.2g}", calibration.typical_factor_formulas());
+  return out;
+}
+
+std::string calibration_sentence(const Calibration& calibration) {
+  if (calibration.asked == 0) return "";
+  const std::string numbers = numbers_sentence(calibration);
+  return fmt::format("{} of {} first answers were right{}{}", calibration.right, calibration.asked,
+                     numbers.empty() ? "" : "; ", numbers);
 }
 
 }  // namespace isobar

@@ -27,4 +27,10 @@ struct Calibration {
 
 Calibration calibrate(const CourseProgress& progress);
 
+/// "your numbers are typically off by a factor of 1.4 (7 numbers), those of the formulas by 1.1"; "" while
+/// there is no number.
+std::string numbers_sentence(const Calibration& calibration);
+/// "3 of 4 first answers were right; your numbers are ..."; "" before the first answer.
+std::string calibration_sentence(const Calibration& calibration);
+
 }  // namespace isobar

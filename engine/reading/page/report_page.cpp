@@ -78,16 +78,6 @@ std::vector<const StoredAnswer*> newest_answers(const CourseProgress& progress,
   return out;
 }
 
-std::string calibration_text(const CourseProgress& progress) {
-  const Calibration found = calibrate(progress);
-  std::string out;
-  if (found.asked > 0) out = fmt::format("{} of {} first answers were right. ", found.right, found.asked);
-  if (!found.you.empty())
-    out += fmt::format("Numbers were typically off by a factor of {:.1f} ({} of them).",
-                       found.typical_factor_you(), found.you.size());
-  return out;
-}
-
 std::string runs_part(const ReportCases& cases, const std::vector<RunComparison>& found) {
   Html out;
   out.table(cases_table(cases, found));
@@ -242,7 +232,8 @@ std::string answers_part(const CourseProgress& progress, const ReportCases& case
                reveal == nullptr ? "" : reveal->source, minute_text(answer->time)});
   }
   out.table(table);
-  if (const std::string text = calibration_text(progress); !text.empty()) out.paragraph(text);
+  if (const std::string text = calibration_sentence(calibrate(progress)); !text.empty())
+    out.paragraph(sentence_case(text) + ".");
   return out.markup();
 }
 
