@@ -64,19 +64,20 @@ void draw_next(Ui& ui, const Data& data, const RunVerdict& verdict, const RunVie
 constexpr std::size_t kMostRows = 8;
 
 /// Where the columns of figures end, in pixels of scale 1 from the left edge; the bar takes what is left.
-constexpr std::array<float, kRankHeads.size()> kFigureRights = {236, 306, 376, 450, 512, 586};
+constexpr std::array<float, kRankColumns.size()> kFigureRights = {236, 306, 376, 450, 512, 586};
 constexpr float kBar = 610, kLeastBar = 60;
 
-template <class Cells>
-void paint_figures(Canvas& canvas, const Cells& cells, float x, float y, Face face, Colour colour) {
+/// What `text_of` gives of each column.
+template <class TextOf>
+void paint_figures(Canvas& canvas, const TextOf& text_of, float x, float y, Face face, Colour colour) {
   for (std::size_t i = 0; i < kFigureRights.size(); ++i)
-    canvas.text(x + canvas.scale() * kFigureRights[i], y, cells[i], face, colour, 1);
+    canvas.text(x + canvas.scale() * kFigureRights[i], y, text_of(kRankColumns[i]), face, colour, 1);
 }
 
 void draw_header(Ui& ui, ImGuiCanvas& canvas, const Box& box) {
   const Colour dim = ui.theme().dim;
   canvas.text(box.x0 + ui.px(8), box.y0, "rank", Face::small, dim);
-  paint_figures(canvas, kRankHeads, box.x0, box.y0, Face::small, dim);
+  paint_figures(canvas, std::mem_fn(&RankColumn::head), box.x0, box.y0, Face::small, dim);
   const float left = box.x0 + ui.px(kBar);
   if (box.x1 - left < ui.px(kLeastBar)) return;
   paint_fitted(canvas, left, box.y0, box.x1 - left, "own work, then exposed comm", Face::small, dim);
@@ -86,14 +87,14 @@ void draw_bar(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const float left = box.x0 + ui.px(kBar);
   const float width = box.x1 - ui.px(12) - left;
   double most_us = 1;
-  for (const RankFigures& one : view.ranks) most_us = std::max(most_us, one.step_us);
-  if (width < ui.px(kLeastBar) || rank.step_us <= 0) return;
-  const double comm_us = std::clamp(rank.comm_us, 0.0, rank.step_us);
+  for (const RankFigures& one : view.ranks) most_us = std::max(most_us, one.step_us.value_or(0));
+  if (width < ui.px(kLeastBar) || !(rank.step_us > 0)) return;
+  const double step_us = *rank.step_us, comm_us = std::min(rank.comm_us.value_or(0), step_us);
   const auto at = [&](double time_us) { return left + width * static_cast<float>(time_us / most_us); };
   const float top = box.y0 + ui.px(7);
   const float bottom = box.y1 - ui.px(7);
-  canvas.fill({left, top, at(rank.step_us - comm_us), bottom}, stage_colour(ui.theme(), "backward"));
-  canvas.fill({at(rank.step_us - comm_us), top, at(rank.step_us), bottom}, stage_colour(ui.theme(), "comm"));
+  canvas.fill({left, top, at(step_us - comm_us), bottom}, stage_colour(ui.theme(), "backward"));
+  canvas.fill({at(step_us - comm_us), top, at(step_us), bottom}, stage_colour(ui.theme(), "comm"));
 }
 
 void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigures& rank, const Box& box) {
@@ -106,7 +107,8 @@ void draw_row(Ui& ui, ImGuiCanvas& canvas, const RanksView& view, const RankFigu
   const std::string where = rank.host.empty() ? state : state + ", " + rank.host;
   paint_fitted(canvas, box.x0 + ui.px(40), y, ui.px(140), where, Face::small,
                rank.is_lost() || slow ? colour : theme.dim);
-  paint_figures(canvas, rank_cells(rank, view), box.x0, y, Face::text, theme.text);
+  const auto text_of = [&](const RankColumn& column) { return column.text_of(rank); };
+  paint_figures(canvas, text_of, box.x0, y, Face::text, theme.text);
   draw_bar(ui, canvas, view, rank, box);
 }
 

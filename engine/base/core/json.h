@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,6 +36,11 @@ class Json {
   template <typename Value>
   Json(const std::vector<Value>& values) : kind_(Kind::array) {
     for (const Value& value : values) values_.emplace_back(value);
+  }
+  /// Null of none.
+  template <typename Value>
+  Json(const std::optional<Value>& value) {
+    if (value) *this = Json(*value);
   }
   Json(std::initializer_list<Member> members);
   static Json array();

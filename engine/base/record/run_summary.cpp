@@ -35,11 +35,11 @@ std::string short_time_text(double time_us) {
 
 std::string RunSummary::arithmetic() const { return precision.empty() || emulated ? "fp32" : precision; }
 
-double RunSummary::stage_us(const std::string& stage) const {
+std::optional<double> RunSummary::stage_us(const std::string& stage) const {
   for (const auto& [name, time_us] : stages_us) {
     if (name == stage) return time_us;
   }
-  return -1;
+  return std::nullopt;
 }
 
 double RunSummary::mfu() const { return peak_is_too_low() ? 0 : share_of_peak(*this); }

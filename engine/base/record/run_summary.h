@@ -87,7 +87,7 @@ struct RunSummary {
   bool peak_of_data_sheet = false;  ///< that peak is no measurement
   WatchedSummary watched;           ///< the step that was looked at closely
 
-  double stage_us(const std::string& stage) const;  ///< mean; -1 without it
+  std::optional<double> stage_us(const std::string& stage) const;  ///< mean
   /// The arithmetic of the products: "fp32" also where 16 bits are emulated.
   std::string arithmetic() const;
   /// Model operations per second and rank over the peak of one; 0 when one of them is not known, or when the

@@ -13,18 +13,16 @@ namespace {
 
 using Value = std::optional<double>;
 
-Value known(double value) { return value >= 0 ? Value(value) : std::nullopt; }
-Value above_zero(double value) { return value > 0 ? Value(value) : std::nullopt; }
-Value above_zero(std::int64_t value) { return above_zero(static_cast<double>(value)); }
+Value above_zero(Value value) { return value > 0 ? value : std::nullopt; }
 
-Value of_comm(const SteadyFigures& run, double CommFigures::*figure) {
-  return run.ranks ? known(run.ranks->comm.*figure) : std::nullopt;
+Value of_comm(const SteadyFigures& run, Value CommFigures::*figure) {
+  return run.ranks ? run.ranks->comm.*figure : std::nullopt;
 }
 
 template <class Part>
 Value of_message(const SteadyFigures& run, const Part& part) {
   const std::optional<MeanMessage> message = run.ranks ? mean_message(*run.ranks) : std::nullopt;
-  return message ? known(part(*message)) : std::nullopt;
+  return message ? Value(part(*message)) : std::nullopt;
 }
 
 using enum Quantity;
@@ -43,10 +41,10 @@ constexpr Figure kFigures[] = {
     {"valid_loss", "valid loss", score, less, FigureTable::runs, 6, Made::counted,
      [](const SteadyFigures& run) {
        const RunSummary& summary = run.view.summary;
-       return summary.has_valid_loss ? known(summary.valid_loss) : std::nullopt;
+       return summary.has_valid_loss && summary.valid_loss >= 0 ? Value(summary.valid_loss) : std::nullopt;
      }},
     {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, Made::counted,
-     [](const SteadyFigures& run) { return known(run.mean("comm_calls")); }},
+     [](const SteadyFigures& run) { return run.mean("comm_calls"); }},
     {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::exposed_us); }},
     {"overlap", "overlap", share, more, FigureTable::comm, 1, Made::timed,
@@ -99,11 +97,11 @@ constexpr Figure kFigures[] = {
        return epoch ? Value(steps / *epoch) : std::nullopt;
      }},
     {"launches", "launches", count, less, FigureTable::none, 1, Made::counted,
-     [](const SteadyFigures& run) { return known(run.last("launches")); }},
+     [](const SteadyFigures& run) { return run.last("launches"); }},
     {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, Made::counted,
-     [](const SteadyFigures& run) { return known(run.mean("read_bytes")); }},
+     [](const SteadyFigures& run) { return run.mean("read_bytes"); }},
     {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, Made::counted,
-     [](const SteadyFigures& run) { return known(run.mean("wire_bytes")); }},
+     [](const SteadyFigures& run) { return run.mean("wire_bytes"); }},
 };
 
 }  // namespace

@@ -89,15 +89,10 @@ RungVerdict figures_of(const Rung& rung) {
   out.precision = first.precision.empty() ? "fp32" : first.precision;
   out.emulated = first.emulated;
   out.arithmetic = first.arithmetic();
-  out.mfu = over(rung.repeats, [](const SteadyFigures& one) {
-              const double mfu = one.view.summary.mfu();
-              return mfu > 0 ? mfu : -1;
-            }).median();
   out.peak_flops_per_s = spread_of(&RunSummary::peak_flops_per_s).median();
   out.peak_of_data_sheet = first.peak_of_data_sheet;
   out.parts = step_parts(rung.repeats);
   if (is_scored(rung)) out.valid_loss = spread_of(&RunSummary::valid_loss);
-  out.peak_bytes = over(rung.repeats, [](const SteadyFigures& one) { return one.last("peak_bytes"); }).most();
   const bool is_too_low = std::any_of(rung.repeats.begin(), rung.repeats.end(), [](const SteadyFigures& run) {
     return run.view.summary.peak_is_too_low();
   });

@@ -30,12 +30,10 @@ struct RungVerdict {
   std::string precision;   ///< "fp32", "tf32", "fp16", "bf16"
   bool emulated = false;   ///< by fp32 products
   std::string arithmetic;  ///< of the products: the precision, or "fp32" where it is emulated
-  double mfu = 0;          ///< of the peak of that arithmetic; 0 = not known
   double peak_flops_per_s = 0;
   bool peak_of_data_sheet = false;
   TimeParts parts;
-  Spread valid_loss;      ///< the last one of each repeat
-  double peak_bytes = 0;  ///< most memory in use; 0 = not known
+  Spread valid_loss;  ///< the last one of each repeat
   Parity parity = Parity::unknown;
   double difference = 0;           ///< of the last validation loss from the baseline's, relative
   double band = 0;                 ///< within which it counts as training alike

@@ -60,9 +60,9 @@ template <class Place>
 Path path_of(const RunView& view, Place RunScores::*place) {
   Path out;
   for (const RunScores& scores : view.scores) {
-    const auto at = static_cast<double>(scores.*place);
-    if (at >= 0 && std::isfinite(scores.loss) && (out.empty() || at > out.back().first))
-      out.emplace_back(at, scores.loss);
+    const std::optional<double> at = scores.*place;
+    if (at >= 0 && std::isfinite(scores.loss) && (out.empty() || *at > out.back().first))
+      out.emplace_back(*at, scores.loss);
   }
   return out;
 }

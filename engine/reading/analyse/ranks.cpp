@@ -24,13 +24,13 @@ constexpr double kLeastWaitShare = 1e-3;
 constexpr double kStageShare = 0.5;  // of what a straggler keeps the others waiting, to name the stage
 constexpr std::size_t kMostOverlapRanks = 16;
 
-/// One step of a rank; -1 = its line does not say it.
+/// One step of a rank, with what its line has.
 struct RankStep {
   double samples = 0;
   double step_us = 0;
-  double comm_us = -1;
-  double waited_for = -1;
-  double waited_us = -1;
+  std::optional<double> comm_us;
+  std::optional<double> waited_for;
+  std::optional<double> waited_us;
 };
 
 /// The steps of one rank, of its newest attempt and as far as they were read.
@@ -55,17 +55,17 @@ class RankSteps {
   std::optional<RankStep> at(std::int64_t step) const {
     const std::size_t row = row_from(step);
     if (row == end() || number_of_row(row) != step) return std::nullopt;
-    RankStep out{.step_us = std::max(0.0, figure(step_us_, row)),
+    RankStep out{.step_us = figure(step_us_, row).value_or(0),
                  .comm_us = figure(comm_us_, row),
                  .waited_for = figure(waited_for_, row),
                  .waited_us = figure(waited_us_, row)};
     // The rate is of all models, and was made of whole samples.
-    out.samples = std::round(std::max(0.0, figure(rate_, row)) * out.step_us * 1e-6) / models_;
+    out.samples = std::round(figure(rate_, row).value_or(0) * out.step_us * 1e-6) / models_;
     return out;
   }
-  /// Mean of a field over some steps; -1 where none has it.
-  double mean(std::string_view field, StepRange steps) const {
-    return CurveRef{&table_.places, find(field)}.between(steps.first, steps.last).mean().value_or(-1);
+  /// Mean of a field over those of some steps that have it.
+  std::optional<double> mean(std::string_view field, StepRange steps) const {
+    return figure(CurveRef{&table_.places, find(field)}.between(steps.first, steps.last).mean());
   }
 
  private:
@@ -77,9 +77,11 @@ class RankSteps {
     return std::max(begin_, table_.places.step.lower_bound(static_cast<double>(step)));
   }
   const Curve* find(std::string_view field) const { return table_.find("train/" + std::string(field)); }
-  static double figure(const Curve* curve, std::size_t row) {
-    const double value = curve == nullptr ? -1 : curve->at_row(row).value_or(-1);
-    return std::isfinite(value) && value >= 0 ? value : -1;
+  static std::optional<double> figure(std::optional<double> value) {
+    return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
+  }
+  static std::optional<double> figure(const Curve* curve, std::size_t row) {
+    return curve == nullptr ? std::nullopt : figure(curve->at_row(row));
   }
 
   const CurveTable& table_;
@@ -106,15 +108,17 @@ void choose_steps(const std::vector<RankSteps>& ranks, std::int64_t warm, RanksV
   view.first_step = std::max(first, view.steady ? warm : std::min(first + 1, view.last_step));
 }
 
-/// Mean of the figures that are known; -1 when none is.
+/// Mean of the figures that are known, if any is.
 class Mean {
  public:
-  void add(double value) {
-    if (value < 0 || !std::isfinite(value)) return;
-    sum_ += value;
+  void add(std::optional<double> value) {
+    if (!value || *value < 0) return;
+    sum_ += *value;
     ++count_;
   }
-  double value() const { return count_ == 0 ? -1 : sum_ / static_cast<double>(count_); }
+  std::optional<double> value() const {
+    return count_ == 0 ? std::nullopt : std::optional(sum_ / static_cast<double>(count_));
+  }
 
  private:
   double sum_ = 0;
@@ -126,8 +130,8 @@ void add_means(const RankSteps& steps, StepRange common, RankFigures& out) {
   out.step_us = steps.mean("step_us", common);
   out.comm_us = steps.mean("comm_us", common);
   for (std::size_t i = 0; i < kStageNames.size(); ++i) {
-    if (const double mean_us = steps.mean(kStageKeys[i], common); mean_us >= 0)
-      out.stages_us.emplace_back(kStageNames[i], mean_us);
+    if (const auto mean_us = steps.mean(kStageKeys[i], common))
+      out.stages_us.emplace_back(kStageNames[i], *mean_us);
   }
   double samples = 0, time_us = 0;
   for (const std::int64_t number : steps.numbers(common)) {
@@ -154,15 +158,15 @@ Waiting waiting_in(const StepOfRanks& at) {
   for (std::size_t rank = 0; rank < at.size(); ++rank) {
     if (!at[rank]) continue;
     const RankStep& step = *at[rank];
-    if (step.waited_for >= 0 && step.waited_for < static_cast<double>(at.size()) &&
-        step.waited_us >= told.kept_us)
-      told = {static_cast<int>(step.waited_for), step.waited_us};
-    if (step.comm_us < 0) continue;
-    if (step.comm_us < least) {
-      least = step.comm_us;
+    if (step.waited_for && *step.waited_for < static_cast<double>(at.size()) && step.waited_us &&
+        *step.waited_us >= told.kept_us)
+      told = {static_cast<int>(*step.waited_for), *step.waited_us};
+    if (!step.comm_us) continue;
+    if (*step.comm_us < least) {
+      least = *step.comm_us;
       seen.last = static_cast<int>(rank);
     }
-    most = std::max(most, step.comm_us);
+    most = std::max(most, *step.comm_us);
   }
   if (told.last >= 0) return told;
   if (seen.last < 0) return seen;
@@ -179,7 +183,8 @@ void name_stage(const RanksView& view, Straggler& out) {
     if (stage == "comm") continue;
     std::vector<double> others;
     for (const RankFigures& rank : view.ranks) {
-      if (rank.rank != out.rank && rank.stage_us(stage) >= 0) others.push_back(rank.stage_us(stage));
+      const std::optional<double> other_us = rank.stage_us(stage);
+      if (rank.rank != out.rank && other_us) others.push_back(*other_us);
     }
     const double usual_us = Spread(others).median();
     if (others.empty() || time_us - usual_us < most_us) continue;
@@ -208,11 +213,11 @@ std::vector<StepOfRanks> steps_of_all(const std::vector<RankSteps>& ranks, StepR
   return out;
 }
 
-/// What this rank waited in a step, -1 = not known.
-double waited_in(const RankStep& step, const RankStep* last) {
-  if (step.waited_for >= 0 && step.waited_us >= 0) return step.waited_us;
-  if (last == nullptr || step.comm_us < 0 || last->comm_us < 0) return -1;
-  return step.comm_us - last->comm_us;
+/// What this rank waited in a step.
+std::optional<double> waited_in(const RankStep& step, const RankStep* last) {
+  if (step.waited_for && step.waited_us) return step.waited_us;
+  if (last == nullptr || !step.comm_us || !last->comm_us) return std::nullopt;
+  return *step.comm_us - *last->comm_us;
 }
 
 /// Twice their median distance from their median: few steps of another length do not count.
@@ -227,6 +232,7 @@ double noise_of(const std::vector<double>& steps_us) {
 void compare_waits(const std::vector<RankSteps>& ranks, RanksView& view) {
   std::vector<Mean> waits(ranks.size());
   std::vector<std::vector<double>> kept(ranks.size());
+  std::vector<std::int64_t> last_in(ranks.size());
   std::vector<double> steps_us;
   for (const StepOfRanks& at : steps_of_all(ranks, view.compared())) {
     ++view.steps;
@@ -237,7 +243,7 @@ void compare_waits(const std::vector<RankSteps>& ranks, RanksView& view) {
       if (!at[rank]) continue;
       const bool is_last = static_cast<int>(rank) == waiting.last;
       steps_us.push_back(at[rank]->step_us);
-      if (is_last) ++view.ranks[rank].last_in;
+      if (is_last) ++last_in[rank];
       if (waiting.last >= 0) kept[rank].push_back(is_last ? waiting.kept_us : 0);
       waits[rank].add(waited_in(*at[rank], last));
     }
@@ -246,16 +252,17 @@ void compare_waits(const std::vector<RankSteps>& ranks, RanksView& view) {
   const double noise_us = noise_of(steps_us);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     view.ranks[rank].waits_us = waits[rank].value();
-    const std::int64_t last_in = view.ranks[rank].last_in;
-    const auto most = kLastShare * static_cast<double>(view.steps);
-    if (view.steps < kLeastSteps || view.world < 2 || static_cast<double>(last_in) < most) continue;
+    const auto last = static_cast<double>(last_in[rank]);
+    if (view.steps > 0) view.ranks[rank].last_in = last;
+    const double most = kLastShare * static_cast<double>(view.steps);
+    if (view.steps < kLeastSteps || view.world < 2 || last < most) continue;
     const double kept_us = Spread(kept[rank]).median();
     if (kept_us < std::max(kKeptShare * view.step_us, noise_us) || !(kept_us > 0)) continue;
     Straggler& found = view.straggler.emplace();
     found.rank = static_cast<int>(rank);
     found.kept_us = kept_us;
     found.of_step = kept_us / view.step_us;
-    found.last_in = last_in;
+    found.last_in = last_in[rank];
     name_stage(view, found);
   }
 }
@@ -277,7 +284,7 @@ void add_overlap(const fs::path& folder, RanksView& view) {
     const std::optional<CommTimes> times = rank_comm_times(folder, static_cast<int>(i), view.compared());
     if (!times || !times->overlap) continue;
     overlap.add(*times->overlap);
-    last_bucket.add(times->last_bucket.value_or(-1));
+    last_bucket.add(times->last_bucket);
     StepRange& all = view.comm.overlap_of;
     all = all.last < all.first
               ? times->steps
@@ -293,7 +300,8 @@ CommFigures comm_of(const RanksView& view) {
   for (const RankFigures& rank : view.ranks) {
     exposed.add(rank.comm_us);
     for (std::size_t i = 0; i < counts.size(); ++i) counts[i].add(rank.*kStepComm[i].second);
-    if (rank.comm_total_us > 0 && rank.wire_bytes > 0) rate.add(rank.wire_bytes / rank.comm_total_us * 1e-3);
+    if (rank.comm_total_us > 0 && rank.wire_bytes > 0)
+      rate.add(*rank.wire_bytes / *rank.comm_total_us * 1e-3);
   }
   CommFigures out;
   for (std::size_t i = 0; i < counts.size(); ++i) out.*kStepComm[i].second = counts[i].value();
@@ -323,11 +331,11 @@ bool RankFigures::is_lost() const {
   return !has_stream || state == RunState::died || state == RunState::failed;
 }
 
-double RankFigures::stage_us(const std::string& stage) const {
+std::optional<double> RankFigures::stage_us(const std::string& stage) const {
   for (const auto& [name, time_us] : stages_us) {
     if (name == stage) return time_us;
   }
-  return -1;
+  return std::nullopt;
 }
 
 int RanksView::hosts() const {
@@ -342,7 +350,7 @@ double RanksView::samples_per_s() const {
   if (!steady) return 0;
   double least = INFINITY;
   for (const RankFigures& rank : ranks) {
-    if (rank.samples_per_s > 0) least = std::min(least, rank.samples_per_s);
+    if (rank.samples_per_s > 0) least = std::min(least, *rank.samples_per_s);
   }
   return std::isfinite(least) ? least * static_cast<double>(replicas) : 0;
 }
@@ -370,7 +378,7 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
       figures.reason = said.reason;
       figures.host = said.host;
       figures.steps = said.summary.steps;
-      figures.peak_bytes = log.peak_bytes().value_or(-1);
+      figures.peak_bytes = log.peak_bytes();
       if (!view.probe) view.probe = said.probe;
       if (log.series().step_rows() > 0) warm = std::max(warm, said.steady_from());
     }

@@ -13,27 +13,28 @@
 #include "analyse/comm_times.h"
 #include "analyse/run_files.h"
 #include "analyse/run_view.h"
+#include "analyse/table.h"
 #include "core/json.h"
 
 namespace isobar {
 
-/// What a rank says of its communication in a step; -1 = it does not.
+/// What a rank reports of its communication in a step, where it does.
 struct StepComm {
-  double comm_total_us = -1;  ///< time in which something was under way
-  double comm_calls = -1;
-  double wire_bytes = -1;  ///< that it sent
-  double tp_calls = -1;    ///< of these the ones of layers that ranks share
-  double tp_wire_bytes = -1;
+  std::optional<double> comm_total_us;  ///< time in which something was under way
+  std::optional<double> comm_calls;
+  std::optional<double> wire_bytes;  ///< that it sent
+  std::optional<double> tp_calls;    ///< of these the ones of layers that ranks share
+  std::optional<double> tp_wire_bytes;
 };
 /// With their names in the stream.
-inline constexpr std::array<std::pair<std::string_view, double StepComm::*>, 5> kStepComm = {
+inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 5> kStepComm = {
     {{"comm_total_us", &StepComm::comm_total_us},
      {"comm_calls", &StepComm::comm_calls},
      {"wire_bytes", &StepComm::wire_bytes},
      {"tp_calls", &StepComm::tp_calls},
      {"tp_wire_bytes", &StepComm::tp_wire_bytes}}};
 
-/// One rank. Figures are means over the compared steps; -1 = its stream does not say it.
+/// One rank. Figures are means over the compared steps, where its stream has them.
 struct RankFigures : StepComm {
   int rank = 0;
   bool has_stream = false;
@@ -43,16 +44,16 @@ struct RankFigures : StepComm {
   std::string host;        ///< "" = not known
   std::string doing;       ///< where it is, or was when it died: "step 12, backward"; "" = not known
   std::int64_t steps = 0;  ///< done
-  double samples_per_s = -1;
-  double step_us = -1;
-  double comm_us = -1;       ///< exposed: the stage comm
-  double peak_bytes = -1;    ///< most memory that it said it held
-  double waits_us = -1;      ///< a step, for the rank that came last
-  std::int64_t last_in = 0;  ///< compared steps in which the others waited for it
+  std::optional<double> samples_per_s;
+  std::optional<double> step_us;
+  std::optional<double> comm_us;     ///< exposed: the stage comm
+  std::optional<double> peak_bytes;  ///< most memory that it reported
+  std::optional<double> waits_us;    ///< a step, for the rank that came last
+  std::optional<double> last_in;     ///< compared steps in which the others waited for it
   std::vector<std::pair<std::string, double>> stages_us;  ///< in the order of a step
 
-  double stage_us(const std::string& stage) const;  ///< -1 without it
-  bool is_lost() const;                             ///< it failed, died, or left no stream
+  std::optional<double> stage_us(const std::string& stage) const;
+  bool is_lost() const;  ///< it failed, died, or left no stream
 };
 
 /// The rank that the others wait for.
@@ -66,12 +67,12 @@ struct Straggler {
   double others_stage_us = 0;  ///< median of the others' means
 };
 
-/// Of all ranks: means a step and rank. -1 = not known.
+/// All ranks together: means a step and rank, where they are known.
 struct CommFigures : StepComm {
-  double exposed_us = -1;
-  double busbw_gb_per_s = -1;  ///< bytes sent over the time in which something was under way
-  double overlap = -1;      ///< share of the time communicating in which the rank computed too (from spans)
-  double last_bucket = -1;  ///< its share of the exposed time (from spans, as overlap)
+  std::optional<double> exposed_us;
+  std::optional<double> busbw_gb_per_s;  ///< bytes sent over the time in which something was under way
+  std::optional<double> overlap;  ///< share of the time communicating in which the rank computed too (spans)
+  std::optional<double> last_bucket;  ///< its share of the exposed time (from spans, as overlap)
   StepRange overlap_of =
       {};  ///< the steps that says it of: others where none of the compared ones was traced
 };
@@ -107,10 +108,22 @@ inline constexpr std::uint64_t kMostRankBytes = 64 << 20;
 /// code 2) when a stream has an unknown schema.
 RanksView read_ranks(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostRankBytes);
 
-/// Figures of a rank, and what stands above them; "-" of what is not known.
-inline constexpr std::array<const char*, 6> kRankHeads = {"samples/s", "step ms", "comm ms",
-                                                          "waits ms",  "last in", "memory"};
-std::array<std::string, kRankHeads.size()> rank_cells(const RankFigures& rank, const RanksView& view);
+/// A figure of a rank, in JSON and under a head.
+struct RankColumn {
+  const char* key;
+  const char* head;
+  Quantity quantity;
+  std::optional<double> RankFigures::*figure;
+
+  std::string text_of(const RankFigures& rank) const { return value_text(quantity, rank.*figure); }
+};
+inline constexpr std::array<RankColumn, 6> kRankColumns = {
+    {{"samples_per_s", "samples/s", Quantity::rate, &RankFigures::samples_per_s},
+     {"step_us", "step ms", Quantity::time, &RankFigures::step_us},
+     {"comm_us", "comm ms", Quantity::time, &RankFigures::comm_us},
+     {"waits_us", "waits ms", Quantity::time, &RankFigures::waits_us},
+     {"last_in", "last in", Quantity::count, &RankFigures::last_in},
+     {"peak_bytes", "memory", Quantity::bytes, &RankFigures::peak_bytes}}};
 
 /// Which ranks a table of `most_rows` shows, by rank: all, or the lost ones and those that came last most
 /// often.

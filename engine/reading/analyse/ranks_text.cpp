@@ -24,18 +24,10 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
   out.json["doing"] = rank.doing;
   out.json["steps"] = rank.steps;
   for (const auto& [key, figure] : kStepComm) {
-    if (!key.starts_with("tp_")) out.json[key] = known_json(rank.*figure);
+    if (!key.starts_with("tp_")) out.json[key] = rank.*figure;
   }
-  const Json values[] = {known_json(rank.samples_per_s),
-                         known_json(rank.step_us),
-                         known_json(rank.comm_us),
-                         known_json(rank.waits_us),
-                         rank.last_in,
-                         known_json(rank.peak_bytes)};
-  constexpr const char* kKeys[] = {"samples_per_s", "step_us", "comm_us",
-                                   "waits_us",      "last_in", "peak_bytes"};
-  const auto cells = rank_cells(rank, view);
-  for (std::size_t i = 0; i < cells.size(); ++i) out.add(kKeys[i], kRankHeads[i], cells[i], values[i]);
+  for (const RankColumn& column : kRankColumns)
+    out.add(column.key, column.head, column.quantity, rank.*column.figure);
   if (view.straggler) out.cell("", view.straggler->rank == rank.rank ? "<" : "");
   out.json["stages"] = Json::object();
   for (const auto& [stage, time_us] : rank.stages_us) out.json["stages"][stage + "_us"] = time_us;
@@ -56,15 +48,6 @@ Json straggler_json(const RanksView& view) {
 }
 
 }  // namespace
-
-std::array<std::string, kRankHeads.size()> rank_cells(const RankFigures& rank, const RanksView& view) {
-  return {known_text(Quantity::rate, rank.samples_per_s),
-          known_text(Quantity::time, rank.step_us),
-          known_text(Quantity::time, rank.comm_us),
-          known_text(Quantity::time, rank.waits_us),
-          view.steps > 0 ? std::to_string(rank.last_in) : "-",
-          known_text(Quantity::bytes, rank.peak_bytes)};
-}
 
 std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows) {
   std::vector<const RankFigures*> out;
@@ -124,51 +107,51 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
 
 namespace {
 
-/// Over the ranks, of their means: what a mean over the same steps is a share of. -1 = not known.
+/// The mean over the ranks that report communication, which a mean of theirs is a share of; 0 = not known.
 double mean_step_us(const RanksView& view) {
   double sum_us = 0, ranks = 0;
   for (const RankFigures& rank : view.ranks) {
-    if (rank.step_us < 0 || rank.comm_us < 0) continue;
-    sum_us += rank.step_us;
+    if (!rank.step_us || !rank.comm_us) continue;
+    sum_us += *rank.step_us;
     ++ranks;
   }
-  return ranks > 0 ? sum_us / ranks : -1;
+  return ranks > 0 ? sum_us / ranks : 0;
 }
 
 }  // namespace
 
 std::string comm_sentence(const RanksView& view) {
   const CommFigures& comm = view.comm;
-  if (comm.exposed_us < 0 && comm.comm_total_us < 0) return "";
+  if (!comm.exposed_us && !comm.comm_total_us) return "";
   std::vector<std::string> parts;
-  if (comm.exposed_us >= 0) {
+  if (comm.exposed_us) {
     const double step_us = mean_step_us(view);
     std::vector<std::string> of;
-    if (step_us > 0) of.push_back(fmt::format("{:.0f} %", 100 * comm.exposed_us / step_us));
-    if (comm.last_bucket >= 0)
-      of.push_back(fmt::format("{:.0f} % of it the last bucket", 100 * comm.last_bucket));
-    parts.push_back(fmt::format("exposed {:.1f} ms a step{}", comm.exposed_us * 1e-3,
+    if (step_us > 0) of.push_back(fmt::format("{:.0f} %", 100 * *comm.exposed_us / step_us));
+    if (comm.last_bucket)
+      of.push_back(fmt::format("{:.0f} % of it the last bucket", 100 * *comm.last_bucket));
+    parts.push_back(fmt::format("exposed {:.1f} ms a step{}", *comm.exposed_us * 1e-3,
                                 of.empty() ? "" : " (" + joined(of) + ")"));
   }
-  if (comm.comm_total_us >= 0) parts.push_back(fmt::format("under way {:.1f} ms", comm.comm_total_us * 1e-3));
-  if (comm.overlap >= 0) {
+  if (comm.comm_total_us) parts.push_back(fmt::format("under way {:.1f} ms", *comm.comm_total_us * 1e-3));
+  if (comm.overlap) {
     const auto [first, last] = comm.overlap_of;
-    parts.push_back(fmt::format("{:.0f} % of it beside computing{}", 100 * comm.overlap,
+    parts.push_back(fmt::format("{:.0f} % of it beside computing{}", 100 * *comm.overlap,
                                 first >= view.first_step && last <= view.last_step
                                     ? ""
                                     : fmt::format(" in the traced steps {} to {}", first, last)));
   }
   std::string out = joined(parts);
-  if (comm.comm_calls >= 0) {
-    out += fmt::format("; {:.6g} {}", comm.comm_calls, comm.comm_calls == 1 ? "call" : "calls");
-    if (comm.wire_bytes >= 0)
-      out += fmt::format(", {} sent by a rank", human_bytes(static_cast<std::uint64_t>(comm.wire_bytes)));
+  if (comm.comm_calls) {
+    out += fmt::format("; {:.6g} {}", *comm.comm_calls, comm.comm_calls == 1 ? "call" : "calls");
+    if (comm.wire_bytes)
+      out += fmt::format(", {} sent by a rank", value_text(Quantity::bytes, *comm.wire_bytes));
   }
-  if (comm.tp_calls > 0 && comm.tp_wire_bytes >= 0) {
-    out += fmt::format(" ({:.6g} and {} of them in layers that ranks share)", comm.tp_calls,
-                       human_bytes(static_cast<std::uint64_t>(comm.tp_wire_bytes)));
+  if (comm.tp_calls > 0 && comm.tp_wire_bytes) {
+    out += fmt::format(" ({:.6g} and {} of them in layers that ranks share)", *comm.tp_calls,
+                       value_text(Quantity::bytes, *comm.tp_wire_bytes));
   }
-  if (comm.busbw_gb_per_s >= 0) out += fmt::format("; bus {:.2f} GB/s", comm.busbw_gb_per_s);
+  if (comm.busbw_gb_per_s) out += fmt::format("; bus {:.2f} GB/s", *comm.busbw_gb_per_s);
   return out;
 }
 
@@ -220,17 +203,17 @@ Json ranks_json(const RanksView& view) {
           {"step_us", view.step_us},
           {"samples_per_s", view.samples_per_s()},
           {"comm",
-           {{"exposed_us", known_json(comm.exposed_us)},
-            {"total_us", known_json(comm.comm_total_us)},
-            {"calls", known_json(comm.comm_calls)},
-            {"wire_bytes", known_json(comm.wire_bytes)},
-            {"tp_calls", known_json(comm.tp_calls)},
-            {"tp_wire_bytes", known_json(comm.tp_wire_bytes)},
-            {"busbw_gb_per_s", known_json(comm.busbw_gb_per_s)},
-            {"overlap", known_json(comm.overlap)},
-            {"last_bucket", known_json(comm.last_bucket)},
-            {"overlap_first_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.first)},
-            {"overlap_last_step", comm.overlap < 0 ? Json() : Json(comm.overlap_of.last)}}},
+           {{"exposed_us", comm.exposed_us},
+            {"total_us", comm.comm_total_us},
+            {"calls", comm.comm_calls},
+            {"wire_bytes", comm.wire_bytes},
+            {"tp_calls", comm.tp_calls},
+            {"tp_wire_bytes", comm.tp_wire_bytes},
+            {"busbw_gb_per_s", comm.busbw_gb_per_s},
+            {"overlap", comm.overlap},
+            {"last_bucket", comm.last_bucket},
+            {"overlap_first_step", comm.overlap ? Json(comm.overlap_of.first) : Json()},
+            {"overlap_last_step", comm.overlap ? Json(comm.overlap_of.last) : Json()}}},
           {"probe", probe},
           {"straggler", straggler_json(view)},
           {"lost", lost_rank_sentences(view, view.ranks.size())},

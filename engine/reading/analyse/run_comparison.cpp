@@ -24,7 +24,7 @@ using Times = std::array<double, kParts>;  // by stage, then the rest; of a step
 const RankFigures* waits_least(const RanksView& ranks) {
   const RankFigures* out = nullptr;
   for (const RankFigures& rank : ranks.ranks) {
-    if (rank.step_us < 0 || rank.comm_us < 0) continue;
+    if (!rank.step_us || !rank.comm_us) continue;
     if (out == nullptr || rank.comm_us < out->comm_us) out = &rank;
   }
   return out;
@@ -32,14 +32,14 @@ const RankFigures* waits_least(const RanksView& ranks) {
 
 std::optional<Times> times_of(const SteadyFigures& run) {
   Times out{};
-  double step_us = run.mean("step_us");
+  double step_us = run.mean("step_us").value_or(0);
   const RankFigures* const rank = run.ranks && run.ranks->steady ? waits_least(*run.ranks) : nullptr;
-  if (rank != nullptr) step_us = rank->step_us;
+  if (rank != nullptr) step_us = *rank->step_us;
   if (run.steps == 0 || !(step_us > 0)) return std::nullopt;
   double known_us = 0;
   for (std::size_t i = 0; i + 1 < kParts; ++i) {
     const std::string field = std::string(kStageNames[i]) + "_us";
-    out[i] = std::max(0.0, rank != nullptr ? rank->stage_us(kStageNames[i]) : run.mean(field));
+    out[i] = (rank != nullptr ? rank->stage_us(kStageNames[i]) : run.mean(field)).value_or(0);
     known_us += out[i];
   }
   if (!(known_us > 0))
@@ -117,7 +117,7 @@ bool can_be_made_again(const RunCase& one) {
 /// A step's time in which the training loop could have run and another program did.
 double waited_for_processor_us(const Repeats& repeats) {
   const Spread waits = over(repeats, [](const SteadyFigures& run) {
-    return std::max(0.0, run.view.summary.processor_wait) * std::max(0.0, run.mean("step_us"));
+    return std::max(0.0, run.view.summary.processor_wait) * run.mean("step_us").value_or(0);
   });
   return std::accumulate(waits.values.begin(), waits.values.end(), 0.0) /
          static_cast<double>(std::max<std::size_t>(1, waits.values.size()));

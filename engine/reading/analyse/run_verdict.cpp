@@ -65,7 +65,7 @@ void judge_anatomy(const RunCase& run, RunVerdict& out) {
   }
   const double load_us = mean_us(run.repeats, "load_us"), copy_us = mean_us(run.repeats, "copy_us");
   const double comm_us =
-      ranks && ranks->comm.exposed_us >= 0 ? ranks->comm.exposed_us : mean_us(run.repeats, "comm_us");
+      ranks && ranks->comm.exposed_us ? *ranks->comm.exposed_us : mean_us(run.repeats, "comm_us");
   // Who waits for a processor computes nothing either, and hands nothing over.
   const RunSummary& summary = run.view().summary;
   const double waited_us = summary.is_crowded() ? summary.processor_wait * step_us : 0;
@@ -271,8 +271,7 @@ std::string verdict_sentence(const RunVerdict& verdict) {
 std::string roofline_sentence(const Roofline& roofline) {
   if (!(roofline.flops > 0) || !(roofline.arithmetic_us > 0)) return "";
   std::string out = fmt::format("{:.1f} GFLOP a step", roofline.flops * 1e-9);
-  if (roofline.attention_share >= 0)
-    out += fmt::format(" ({:.0f} % attention)", 100 * roofline.attention_share);
+  if (roofline.attention_share) out += fmt::format(" ({:.0f} % attention)", 100 * *roofline.attention_share);
   out += fmt::format(" take {:.1f} ms at the peak", roofline.arithmetic_us * 1e-3);
   if (roofline.memory_us > 0)
     out +=

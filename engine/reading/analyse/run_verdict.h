@@ -25,12 +25,12 @@ struct RunFacts {
 /// The least time in which the step's arithmetic can be done, and its traffic: time >= max(FLOP / rate,
 /// bytes / bandwidth), curriculum: the roofline. Of one rank; 0 = not known.
 struct Roofline {
-  double flops = 0;             ///< a step, attention included
-  double attention_share = -1;  ///< of them
-  double arithmetic_us = 0;     ///< at the peak that was measured, or is on the data sheet
-  double moved_bytes = 0;       ///< a step, by its operators
-  double memory_us = 0;         ///< at the bandwidth that was measured
-  double computing_us = 0;      ///< forward, backward, optimise and replay, as they were
+  double flops = 0;                       ///< a step, attention included
+  std::optional<double> attention_share;  ///< part of them
+  double arithmetic_us = 0;               ///< at the peak that was measured, or is on the data sheet
+  double moved_bytes = 0;                 ///< a step, by its operators
+  double memory_us = 0;                   ///< at the bandwidth that was measured
+  double computing_us = 0;                ///< forward, backward, optimise and replay, as they were
 
   double least_us() const { return arithmetic_us > memory_us ? arithmetic_us : memory_us; }
 };

@@ -30,8 +30,8 @@ struct RunScores {
   double persistence_rmse = 0;
   double climatology_rmse = 0;  ///< 0 where there is none
   double acc = 0;
-  double wall_s = -1;         ///< from the beginning of the run to this score; -1 = not known
-  std::int64_t samples = -1;  ///< of all ranks, that it was trained on by then; -1 = not known
+  std::optional<double> wall_s = {};         ///< from the beginning of the run to this score
+  std::optional<std::int64_t> samples = {};  ///< of all ranks, that it was trained on by then
 
   /// Else the data set has none, and `acc`, which is against it, means nothing.
   bool has_climatology() const { return climatology_rmse > 0; }

@@ -27,21 +27,21 @@ std::vector<Value> all_of(const std::vector<ScalingFigures>& points, Value Scali
   return {found.begin(), found.end()};
 }
 
-/// Values above `least`, which is what an unknown one is.
-Spread spread_of(const std::vector<ScalingRun>& runs, double ScalingRun::*figure, double least) {
+/// Values above 0, which is what an unknown one is.
+Spread spread_of(const std::vector<ScalingRun>& runs, double ScalingRun::*figure) {
   std::vector<double> values;
   for (const ScalingRun& run : runs) {
-    if (run.*figure > least) values.push_back(run.*figure);
+    if (run.*figure > 0) values.push_back(run.*figure);
   }
   return Spread(values);
 }
 
-/// The middle one where those that never came there count as longest; -1 when it is one of them.
-double middle_of(std::vector<double> values, std::size_t of) {
+/// The middle one where those that never came there count as longest; nothing when it is one of them.
+std::optional<double> middle_of(std::vector<double> values, std::size_t of) {
   std::sort(values.begin(), values.end());
   const std::size_t above = of / 2;
   const std::size_t below = of % 2 == 1 ? above : above - 1;
-  if (of == 0 || above >= values.size()) return -1;
+  if (of == 0 || above >= values.size()) return std::nullopt;
   return (values[below] + values[above]) / 2;
 }
 
@@ -55,15 +55,15 @@ std::optional<ToTarget> to_target(const ScalingPoint& point, double target_loss)
     for (const RunScores& at : run.scores) {
       if (!(at.loss <= target_loss)) continue;
       ++out.reached;
-      if (at.wall_s >= 0) times_s.push_back(at.wall_s);
-      if (at.samples >= 0) samples.push_back(static_cast<double>(at.samples));
+      if (at.wall_s) times_s.push_back(*at.wall_s);
+      if (at.samples) samples.push_back(static_cast<double>(*at.samples));
       break;
     }
   }
   if (out.of == 0) return std::nullopt;
   out.time_s = middle_of(times_s, out.of);
   out.samples = middle_of(samples, out.of);
-  if (out.time_s >= 0) out.rank_hours = static_cast<double>(point.ranks) * out.time_s / kSecondsOfHour;
+  if (out.time_s) out.rank_hours = static_cast<double>(point.ranks) * *out.time_s / kSecondsOfHour;
   return out;
 }
 
@@ -73,19 +73,21 @@ ScalingFigures figures_of(const ScalingPoint& point, double target_loss) {
   out.ranks = point.ranks;
   out.repeats = point.runs.size();
   out.missing = point.missing;
-  out.samples_per_s = spread_of(point.runs, &ScalingRun::samples_per_s, 0);
-  out.step_us = spread_of(point.runs, &ScalingRun::step_us, 0);
-  out.batch = spread_of(point.runs, &ScalingRun::batch, 0).median();
-  const Spread exposed = spread_of(point.runs, &ScalingRun::exposed_us, -1);
-  if (!exposed.empty()) out.exposed_us = exposed.median();
+  out.samples_per_s = spread_of(point.runs, &ScalingRun::samples_per_s);
+  out.step_us = spread_of(point.runs, &ScalingRun::step_us);
+  out.batch = spread_of(point.runs, &ScalingRun::batch).median();
+  std::vector<double> exposed;
+  for (const ScalingRun& run : point.runs) {
+    if (run.exposed_us) exposed.push_back(*run.exposed_us);
+  }
+  out.exposed_us = Spread(exposed).known_median();
   const auto ranks = static_cast<double>(point.ranks);
-  if (out.exposed_us >= 0 && out.step_us.median() > 0)
-    out.exposed_share = out.exposed_us / out.step_us.median();
+  if (out.exposed_us && out.step_us.median() > 0) out.exposed_share = *out.exposed_us / out.step_us.median();
   if (const double rate = out.samples_per_s.median(); rate > 0)
     out.rank_hours_per_million = ranks * 1e6 / rate / kSecondsOfHour;
   if (!(target_loss > 0)) return out;
   out.to_target = to_target(point, target_loss);
-  const Spread wall = spread_of(point.runs, &ScalingRun::wall_s, 0);
+  const Spread wall = spread_of(point.runs, &ScalingRun::wall_s);
   if (out.to_target && !wall.empty()) out.run_rank_hours = ranks * wall.median() / kSecondsOfHour;
   return out;
 }
@@ -181,11 +183,12 @@ ScalingRun scaling_run(const SteadyFigures& figures) {
   const std::string elsewhere = provenance_text(figures.view);
   out.where = elsewhere.empty() ? figures.view.device : elsewhere;
   if (figures.steps == 0) return out;
-  out.step_us = std::max(0.0, figures.mean("step_us"));
+  out.step_us = figures.mean("step_us").value_or(0);
   out.exposed_us = figures.mean("comm_us");
   if (!figures.ranks || !figures.ranks->steady) return out;
   out.exposed_us = figures.ranks->comm.exposed_us;
-  for (const RankFigures& rank : figures.ranks->ranks) out.step_us = std::max(out.step_us, rank.step_us);
+  for (const RankFigures& rank : figures.ranks->ranks)
+    out.step_us = std::max(out.step_us, rank.step_us.value_or(0));
   return out;
 }
 

@@ -28,13 +28,13 @@ const char* line_name(ScalingLine line);  ///< "real", "synthetic", "no-comm"
 /// What one run says, over its steady steps.
 struct ScalingRun {
   std::int64_t ranks = 1;
-  double batch = 0;          ///< samples a step, of all ranks; 0 = no step is steady
-  double step_us = 0;        ///< mean step of the slowest rank; 0 = no step is steady
-  double samples_per_s = 0;  ///< of all ranks
-  double exposed_us = -1;    ///< communication a step that nothing hid, mean over ranks; -1 = not known
-  double samples = 0;        ///< that all ranks trained on, warm-up included
-  double wall_s = 0;         ///< of the whole run, validation included
-  std::string where;         ///< device and provenance: figures of two places are in no ratio
+  double batch = 0;                  ///< samples a step, of all ranks; 0 = no step is steady
+  double step_us = 0;                ///< mean step of the slowest rank; 0 = no step is steady
+  double samples_per_s = 0;          ///< of all ranks
+  std::optional<double> exposed_us;  ///< communication a step that nothing hid, mean over ranks
+  double samples = 0;                ///< that all ranks trained on, warm-up included
+  double wall_s = 0;                 ///< of the whole run, validation included
+  std::string where;                 ///< device and provenance: figures of two places are in no ratio
   std::vector<RunScores> scores = {};
 };
 
@@ -52,10 +52,11 @@ struct ScalingPoint {
 struct ToTarget {
   std::size_t reached = 0;  ///< repeats that came there
   std::size_t of = 0;       ///< repeats that were trained
-  double time_s = -1;       ///< median, from the beginning of the run, validation included; -1 = the
-                            ///< middle one of the repeats never came there
-  double samples = -1;      ///< median, of all ranks; -1 = the same, or not known
-  double rank_hours = -1;   ///< ranks times that time
+  /// Median, from the beginning of the run, validation included; nothing where the middle one of the repeats
+  /// never came there.
+  std::optional<double> time_s;
+  std::optional<double> samples;     ///< median, of all ranks
+  std::optional<double> rank_hours;  ///< ranks times that time
 };
 
 /// One value and how far the repeats allow it to lie elsewhere.
@@ -73,11 +74,11 @@ struct ScalingFigures {
   Spread step_us;        ///< of the slowest rank
   double batch = 0;      ///< samples a step, of all ranks; 0 = not known
   std::optional<Efficiency> efficiency;
-  double exposed_us = -1;              ///< median; -1 = not known
-  double exposed_share = -1;           ///< of the step
-  double rank_hours_per_million = -1;  ///< for a million samples at this rate; -1 = a gap
-  double run_rank_hours = -1;          ///< of one whole run, median, validation included; -1 = a gap
-  std::optional<ToTarget> to_target;   ///< of whole runs, where a loss is wanted
+  std::optional<double> exposed_us;              ///< median
+  std::optional<double> exposed_share;           ///< of the step
+  std::optional<double> rank_hours_per_million;  ///< for a million samples at this rate
+  std::optional<double> run_rank_hours;          ///< of one whole run, median, validation included
+  std::optional<ToTarget> to_target;             ///< of whole runs, where a loss is wanted
   std::string missing;
 
   bool is_gap() const { return samples_per_s.empty(); }

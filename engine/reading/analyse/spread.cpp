@@ -44,7 +44,7 @@ double t_quantile(double freedom) {
 }
 
 /// The square of the standard error of the mean.
-double standard_error(const LogMean& of) { return of.repeats > 0 ? of.variance / of.repeats : 0; }
+double squared_error(const LogMean& of) { return of.repeats > 0 ? of.variance / of.repeats : 0; }
 
 /// Repeats of each that tell a difference of `log_ratio` four times of five.
 std::size_t repeats_for(double log_ratio, const LogMean& one, const LogMean& other) {
@@ -98,7 +98,7 @@ Compared compare(const LogMean& one, const LogMean& other) {
   const double log_ratio = one.mean - other.mean;
   double error = 0, over_freedom = 0;
   for (const LogMean* const of : {&one, &other}) {
-    const double own = standard_error(*of);
+    const double own = squared_error(*of);
     error += own;
     if (own > 0) over_freedom += own * own / (of->repeats - 1);
   }

@@ -18,6 +18,7 @@ struct Spread {
   /// The value below which a share of the values lies, interpolated between its neighbours; 0 without values.
   double quantile(double share) const;
   double median() const { return quantile(0.5); }
+  std::optional<double> known_median() const { return empty() ? std::nullopt : std::optional(median()); }
   double least() const { return empty() ? 0 : values.front(); }
   double most() const { return empty() ? 0 : values.back(); }
   /// The inter-quartile range; 0 for fewer than two values.

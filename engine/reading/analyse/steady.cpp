@@ -12,17 +12,13 @@
 
 namespace isobar {
 
-double SteadyFigures::mean(std::string_view field) const {
-  const auto found = means.find(field);
-  return found == means.end() ? -1 : found->second;
-}
-
-double SteadyFigures::last(std::string_view field) const {
-  const auto found = lasts.find(field);
-  return found == lasts.end() ? -1 : found->second;
-}
-
 namespace {
+
+std::optional<double> field_of(const std::map<std::string, double, std::less<>>& fields,
+                               std::string_view name) {
+  const auto found = fields.find(name);
+  return found != fields.end() && found->second >= 0 ? std::optional(found->second) : std::nullopt;
+}
 
 Spread block_means(const Curve& curve, std::size_t begin) {
   constexpr std::size_t kBlocks = 10, kLeastSteps = 3;
@@ -53,6 +49,10 @@ std::size_t steps_of(const CurveTable& table, std::size_t first, const std::stri
 }
 
 }  // namespace
+
+std::optional<double> SteadyFigures::mean(std::string_view field) const { return field_of(means, field); }
+
+std::optional<double> SteadyFigures::last(std::string_view field) const { return field_of(lasts, field); }
 
 SteadyFigures steady_figures(const RunView& view, const RunSeries& series, std::optional<RanksView> ranks) {
   constexpr std::string_view kPrefix = "train/";
@@ -85,18 +85,19 @@ SteadyFigures steady_figures(const std::filesystem::path& run) {
   return steady_figures(reader.view(), reader.series(), std::move(ranks));
 }
 
-Spread over(const Repeats& repeats, const std::function<double(const SteadyFigures&)>& figure) {
+Spread over(const Repeats& repeats, const FigureOf& figure) {
   std::vector<double> values;
   for (const SteadyFigures& one : repeats) {
-    if (const double value = figure(one); value >= 0) values.push_back(value);
+    if (const auto value = figure(one); value >= 0) values.push_back(*value);
   }
   return Spread(values);
 }
 
-Spread rates(const Repeats& repeats) {
-  return over(repeats,
-              [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
+std::optional<double> rate_of(const SteadyFigures& run) {
+  return run.samples_per_s > 0 ? std::optional(run.samples_per_s) : std::nullopt;
 }
+
+Spread rates(const Repeats& repeats) { return over(repeats, rate_of); }
 
 Spread means(const Repeats& repeats, std::string_view field) {
   return over(repeats, [&](const SteadyFigures& one) { return one.mean(field); });

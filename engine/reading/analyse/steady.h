@@ -35,9 +35,9 @@ struct SteadyFigures {
   /// far another one would lie from it.
   Spread blocks;
 
-  /// -1 when no step has the field.
-  double mean(std::string_view field) const;
-  double last(std::string_view field) const;
+  /// Nothing when no step has the field.
+  std::optional<double> mean(std::string_view field) const;
+  std::optional<double> last(std::string_view field) const;
 };
 
 /// Of a run that was read.
@@ -50,8 +50,10 @@ SteadyFigures steady_figures(const std::filesystem::path& run);
 using Repeats = std::vector<SteadyFigures>;
 
 /// A figure of those that have it (at least 0).
-Spread over(const Repeats& repeats, const std::function<double(const SteadyFigures&)>& figure);
-/// samples/s; empty where none has a step after its warm-up.
+using FigureOf = std::function<std::optional<double>(const SteadyFigures&)>;
+Spread over(const Repeats& repeats, const FigureOf& figure);
+/// samples/s; nothing where there is no step after the warm-up.
+std::optional<double> rate_of(const SteadyFigures& run);
 Spread rates(const Repeats& repeats);
 /// The mean of a field.
 Spread means(const Repeats& repeats, std::string_view field);

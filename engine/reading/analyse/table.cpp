@@ -35,11 +35,9 @@ std::string value_text(Quantity quantity, double value) {
   return value == std::round(value) ? human_count(std::llround(value)) : fmt::format("{:.6g}", value);
 }
 
-std::string known_text(Quantity quantity, double value) {
-  return value >= 0 ? value_text(quantity, value) : "-";
+std::string value_text(Quantity quantity, std::optional<double> value) {
+  return value ? value_text(quantity, *value) : "-";
 }
-
-Json known_json(double value) { return value >= 0 ? Json(value) : Json(); }
 
 std::string range_text(Quantity quantity, double middle, double least, double most) {
   return fmt::format("{} ({} to {})", value_text(quantity, middle), value_text(quantity, least),
@@ -80,8 +78,9 @@ Row& Row::add(const std::string& key, const TableColumn& column, const std::stri
   return cell(column, text);
 }
 
-Row& Row::add(const std::string& key, const TableColumn& column, Quantity quantity, double value) {
-  return add(key, column, known_text(quantity, value), known_json(value));
+Row& Row::add(const std::string& key, const TableColumn& column, Quantity quantity,
+              std::optional<double> value) {
+  return add(key, column, value_text(quantity, value), value);
 }
 
 Row& Row::end(const std::string& why) {

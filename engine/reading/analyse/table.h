@@ -29,10 +29,8 @@ enum class Quantity {
 /// In a cell of a table, whose head names the unit: "12.34" (ms) of a time, "242.6" of a rate, "39.8 %" of a
 /// share, "1.2 GB", "0.2481", "1,024".
 std::string value_text(Quantity quantity, double value);
-/// "-" of a value below zero, which is not known.
-std::string known_text(Quantity quantity, double value);
-/// Null of a value below zero.
-Json known_json(double value);
+/// "-" where it is not known.
+std::string value_text(Quantity quantity, std::optional<double> value);
 /// "242.6 (237.1 to 245.0)".
 std::string range_text(Quantity quantity, double middle, double least, double most);
 
@@ -73,8 +71,8 @@ class Row {
   /// Printed only.
   Row& cell(const TableColumn& column, const std::string& text);
   Row& add(const std::string& key, const TableColumn& column, const std::string& text, const Json& value);
-  /// A value below zero is not known: "-" and null.
-  Row& add(const std::string& key, const TableColumn& column, Quantity quantity, double value);
+  /// "-" and null where it is not known.
+  Row& add(const std::string& key, const TableColumn& column, Quantity quantity, std::optional<double> value);
   /// The row ends here with why there is no more of it.
   Row& end(const std::string& why);
 

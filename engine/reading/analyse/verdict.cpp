@@ -36,14 +36,13 @@ bool is_same(const Spread& one, const Spread& other) {
 
 /// FULL's time that is lost against the slower of IO and SYNTHETIC, and who takes it.
 std::string name_contention(const QuartetFigures& f, double slower) {
-  const double step_us = f.field("step_us");
+  const double step_us = f.field("step_us").value_or(0);
   const double lost_us = step_us * (1 - f.full.median() / slower);
-  const double load_us = f.field("load_us");
-  const double copy_us = f.field("copy_us");
-  if (!(lost_us > 0) || (load_us < 0 && copy_us < 0))
+  const std::optional<double> load_us = f.field("load_us"), copy_us = f.field("copy_us");
+  if (!(lost_us > 0) || (!load_us && !copy_us))
     return "stages that could overlap do not; the step has no times of its stages to name one";
   const bool is_load = load_us >= copy_us;
-  const double larger_us = std::max(load_us, copy_us);
+  const double larger_us = is_load ? *load_us : *copy_us;
   const std::string times = (is_load ? "load takes " : "copy takes ") + of_step(larger_us, step_us);
   if (larger_us < 0.5 * lost_us) {
     return fmt::format("loader and model take each other's cores or memory: {:.1f} ms of a step are lost, {}",
@@ -56,13 +55,13 @@ std::string name_contention(const QuartetFigures& f, double slower) {
 
 std::string describe_compute(const QuartetFigures& f) {
   std::string out;
-  if (f.attention_share >= 0) {
+  if (f.attention_share) {
     out = fmt::format(
         "attention {:.0f} % and other matrix products {:.0f} % of the operations (predicted by model; "
         "element-wise work is not counted)",
-        100 * f.attention_share, 100 * (1 - f.attention_share));
+        100 * *f.attention_share, 100 * (1 - *f.attention_share));
   }
-  if (f.mfu > 0) out += fmt::format("{}MFU {:.1f} % (measured here)", out.empty() ? "" : "; ", 100 * f.mfu);
+  if (f.mfu) out += fmt::format("{}MFU {:.1f} % (measured here)", out.empty() ? "" : "; ", 100 * *f.mfu);
   return out;
 }
 
@@ -127,10 +126,10 @@ Verdict by_rules(const QuartetFigures& f) {
                         latency_or_bandwidth(f.ranks)),
             {}};
   }
-  const double step_us = f.field("step_us");
-  const double host_us =
-      f.field("forward_host_us") + f.field("backward_host_us") + f.field("optimize_host_us");
-  const double idle_us = f.field("idle_us");
+  const double step_us = f.field("step_us").value_or(0), idle_us = f.field("idle_us").value_or(0);
+  double host_us = 0;
+  for (const char* const stage : {"forward_host_us", "backward_host_us", "optimize_host_us"})
+    host_us += f.field(stage).value_or(0);
   if (f.on_device && step_us > 0 && host_us >= kHostShare * step_us && idle_us >= kIdleShare * step_us) {
     return {Bound::launch,
             fmt::format("the host takes {} to hand over the work, and the device is idle for {:.0f} %",
@@ -169,7 +168,7 @@ std::optional<MeanMessage> mean_message(const RanksView& view) {
       view.probe && view.probe->busbw_gb_per_s > 0 && view.comm.comm_calls > 0 && view.comm.wire_bytes > 0;
   if (!known) return std::nullopt;
   MeanMessage out;
-  out.bytes = view.comm.wire_bytes / view.comm.comm_calls;
+  out.bytes = *view.comm.wire_bytes / *view.comm.comm_calls;
   out.latency_us = view.probe->latency_us;
   out.moving_us = out.bytes / (view.probe->busbw_gb_per_s * 1e3);
   return out;
@@ -210,9 +209,9 @@ QuartetFigures quartet_figures(const Repeats& io, const Repeats& synthetic, cons
   return out;
 }
 
-double QuartetFigures::field(std::string_view name) const {
+std::optional<double> QuartetFigures::field(std::string_view name) const {
   const auto found = fields.find(name);
-  return found == fields.end() ? -1 : found->second;
+  return found == fields.end() ? std::nullopt : std::optional(found->second);
 }
 
 Verdict judge_quartet(const QuartetFigures& f) {
@@ -223,7 +222,7 @@ Verdict judge_quartet(const QuartetFigures& f) {
   add_against(out.evidence, "SYNTHETIC", f.synthetic, "NO-COMM", f.no_comm);
   if (out.bound == Bound::compute) {
     if (!is_same(f.full, f.synthetic)) out.evidence.push_back(describe_loss(f));
-    if (f.on_device && f.field("idle_us") < 0)
+    if (f.on_device && !f.field("idle_us"))
       out.evidence.push_back(
           "no idle time of the device was recorded: launching by the host is not ruled out");
   }

@@ -32,14 +32,14 @@ struct QuartetFigures {
   Spread io, synthetic, full, no_comm;  ///< samples/s, one value a trial; no_comm may be empty
   /// Of FULL: the median over its trials of each field's mean over steady steps, such as "load_us".
   std::map<std::string, double, std::less<>> fields;
-  bool reads_ahead = false;           ///< the loader works beside the training loop
-  bool on_device = false;             ///< the model is on a device with a clock of its own
-  double attention_share = -1;        ///< of the model's operations, predicted from its shape; -1 = not known
-  double mfu = -1;                    ///< of FULL, as a share; -1 = not measured
-  std::vector<RanksView> ranks = {};  ///< of each trial of FULL; empty for one process
+  bool reads_ahead = false;                    ///< the loader works beside the training loop
+  bool on_device = false;                      ///< the model is on a device with a clock of its own
+  std::optional<double> attention_share = {};  ///< of the model's operations, predicted from its shape
+  std::optional<double> mfu = {};              ///< of FULL, as a share
+  std::vector<RanksView> ranks = {};           ///< of each trial of FULL; empty for one process
 
-  /// -1 when FULL does not have the field.
-  double field(std::string_view name) const;
+  /// Nothing when FULL does not have the field.
+  std::optional<double> field(std::string_view name) const;
 };
 
 /// From the repeats of the four cases; `no_comm` may be empty.

@@ -219,12 +219,13 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
   out.json["parts"] = verdict.is_known ? parts : Json();
   const Roofline& roofline = verdict.roofline;
   out.json["roofline"] = {{"flops", number_or_null(roofline.flops)},
-                          {"attention_share", number_or_null(roofline.attention_share)},
+                          {"attention_share", roofline.attention_share},
                           {"arithmetic_us", number_or_null(roofline.arithmetic_us)},
                           {"moved_bytes", number_or_null(roofline.moved_bytes)},
                           {"memory_us", number_or_null(roofline.memory_us)},
                           {"computing_us", number_or_null(roofline.computing_us)}};
-  out.json["processor_wait"] = known_json(view.summary.processor_wait);
+  const double wait = view.summary.processor_wait;
+  out.json["processor_wait"] = wait >= 0 ? Json(wait) : Json();
   out.json["notice"] = verdict.notice;
   out.json["next"] = verdict.next;
   return out;

@@ -87,8 +87,8 @@ std::string draw_rates(const MeasuredRuns& runs) {
     row.rate_words = fmt::format("{:.1f} /s", rate.median());
     row.range_words = fmt::format("{:.1f} to {:.1f}", rate.least(), rate.most());
     for (std::size_t i = 0; i < kStageNames.size(); ++i)
-      row.stages_us.emplace_back(kStageNames[i], std::max(0.0, point.field(kStageKeys[i])));
-    row.step_words = known_text(Quantity::time, point.field("step_us")) + " ms a step";
+      row.stages_us.emplace_back(kStageNames[i], point.field(kStageKeys[i]).value_or(0));
+    row.step_words = value_text(Quantity::time, point.field("step_us")) + " ms a step";
     spec.rows.push_back(std::move(row));
   }
   const float width = 960;

@@ -164,15 +164,15 @@ Row speed_row(const MeasuredPoint& point, const LessonInfo& lesson, const RungVe
   }
   add_speed_up(out, "speed_up_on_previous", "on last", verdict.on_previous);
   add_speed_up(out, "speed_up_on_baseline", "on first", verdict.on_baseline);
-  out.add("mfu", "MFU", Quantity::share, verdict.mfu > 0 ? verdict.mfu : -1);
+  add_to(out, *figure_named("mfu"), point.repeats);
   out.json["crowded_runs"] = crowded_runs(point);
   return out;
 }
 
 /// Where its time goes, and whether it trains like the first.
-Row reason_row(const std::string& lesson, const RungVerdict& verdict) {
+Row reason_row(const MeasuredPoint& point, const RungVerdict& verdict) {
   Row out;
-  out.cell("lesson", lesson);
+  out.cell("lesson", point.name);
   out.add("precision", "type", verdict.precision + (verdict.emulated ? " emulated" : ""), verdict.precision);
   out.json["emulated"] = verdict.emulated;
   out.cell("where the time goes", verdict.parts.is_known() ? verdict.parts.text(2) : "-");
@@ -181,12 +181,10 @@ Row reason_row(const std::string& lesson, const RungVerdict& verdict) {
     for (std::size_t i = 0; i < kPartNames.size(); ++i)
       out.json["parts"][kPartNames[i]] = verdict.parts.shares[i];
   }
-  out.add("valid_loss", "valid", Quantity::score,
-          verdict.valid_loss.empty() ? -1 : verdict.valid_loss.median());
+  out.add("valid_loss", "valid", Quantity::score, verdict.valid_loss.known_median());
   out.add("parity", "like the first", parity_text(verdict), parity_name(verdict.parity));
   out.json["trains_differently"] = verdict.parity == Parity::differs;
-  out.add("peak_bytes", "memory",
-          verdict.peak_bytes > 0 ? value_text(Quantity::bytes, verdict.peak_bytes) : "-", verdict.peak_bytes);
+  add_to(out, *figure_named("peak_bytes"), point.repeats);
   out.json["peak_flops_per_s"] = verdict.peak_flops_per_s;
   out.json["peak_source"] = verdict.peak_of_data_sheet ? "data sheet" : "matrix products";
   out.json["difference"] = verdict.difference;
@@ -261,7 +259,7 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
     const MeasuredPoint& point = runs.points()[i];
     Row& speed = speeds.emplace_back(speed_row(point, result.lessons[i], result.verdicts[i]));
     if (point.repeats.empty()) continue;
-    const Json& told = reasons.emplace_back(reason_row(point.name, result.verdicts[i])).json;
+    const Json& told = reasons.emplace_back(reason_row(point, result.verdicts[i])).json;
     for (const std::string& key : told.keys()) speed.json[key] = told[key];
   }
   out.json = head_json("ladder", runs.group(), steps, runs, arguments);

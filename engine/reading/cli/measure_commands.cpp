@@ -164,12 +164,11 @@ constexpr Counted kCounted[] = {{"launches", "launches", 1, 0}, {"moved_bytes", 
 
 /// "1016 (-484)": the figure and what the base has more or less.
 std::string counted_text(const MeasuredPoint& point, const MeasuredPoint& base, const Counted& what) {
-  const double here = point.last(what.field);
-  const double before = base.last(what.field);
-  if (here < 0) return "-";
-  const std::string text = fmt::format("{:.{}f}", here * what.scale, what.digits);
-  if (before < 0 || &point == &base) return text;
-  return text + fmt::format(" ({:+.{}f})", (here - before) * what.scale, what.digits);
+  const std::optional<double> here = point.last(what.field), before = base.last(what.field);
+  if (!here) return "-";
+  const std::string text = fmt::format("{:.{}f}", *here * what.scale, what.digits);
+  if (!before || &point == &base) return text;
+  return text + fmt::format(" ({:+.{}f})", (*here - *before) * what.scale, what.digits);
 }
 
 std::string versus_base(const Compared& found) {
@@ -194,7 +193,7 @@ Row one_off_row(const MeasuredPoint& point, const MeasuredPoint& base) {
   }
   out.add("step_us", "step ms", Quantity::time, point.field("step_us"));
   for (const Counted& what : kCounted) {
-    out.add(what.field, what.title, counted_text(point, base, what), known_json(point.last(what.field)));
+    out.add(what.field, what.title, counted_text(point, base, what), point.last(what.field));
   }
   return out;
 }
@@ -295,7 +294,7 @@ Row case_row(const MeasuredPoint& point, const char* name) {
                                     {"load ms", "load_us"},
                                     {"copy ms", "copy_us"},
                                     {"comm ms", "comm_us"}})
-    out.cell(head, known_text(Quantity::time, point.field(field)));
+    out.cell(head, value_text(Quantity::time, point.field(field)));
   out.json["trials"] = out.json["means"] = {};
   for (const SteadyFigures& one : point.repeats) out.json["trials"].push_back(one.samples_per_s);
   for (const auto& [field, value] : point.repeats.front().means) {
@@ -325,7 +324,7 @@ Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, co
   out.json["straggler"] = verdict.straggler < 0 ? Json() : Json(verdict.straggler);
   out.json["sentence"] = verdict.sentence;
   out.json["evidence"] = verdict.evidence;
-  out.json["mfu"] = number_or_null(figures.mfu);
+  out.json["mfu"] = figures.mfu;
   out.json["predicted_attention_share"] = figures.attention_share;
   out.json["next"] = next;
   return out;

@@ -21,8 +21,6 @@ namespace {
 
 constexpr std::size_t kEndColumns = 75;
 
-double median_or_none(const Spread& found) { return found.empty() ? -1 : found.median(); }
-
 double seconds_since(std::int64_t begin_us) { return static_cast<double>(steady_us() - begin_us) * 1e-6; }
 
 bool is_stop(int code) { return code == 130 || code == 143; }
@@ -51,18 +49,21 @@ void MeasuredPoint::add_to(Row& row, const std::string& mark) const {
   row.json["max"] = measured.most();
 }
 
-double MeasuredPoint::field(std::string_view field_name) const {
-  return median_or_none(means(repeats, field_name));
+std::optional<double> MeasuredPoint::field(std::string_view field_name) const {
+  return means(repeats, field_name).known_median();
 }
 
-double MeasuredPoint::last(std::string_view field_name) const {
-  return median_or_none(over(repeats, [&](const SteadyFigures& one) { return one.last(field_name); }));
+std::optional<double> MeasuredPoint::last(std::string_view field_name) const {
+  return over(repeats, [&](const SteadyFigures& one) { return one.last(field_name); }).known_median();
 }
 
-double MeasuredPoint::share(std::string_view field_name) const {
-  return median_or_none(over(repeats, [&](const SteadyFigures& one) {
-    return one.mean("step_us") > 0 ? one.mean(field_name) / one.mean("step_us") : -1;
-  }));
+std::optional<double> MeasuredPoint::share(std::string_view field_name) const {
+  return over(repeats,
+              [&](const SteadyFigures& one) {
+                const std::optional<double> part = one.mean(field_name), whole = one.mean("step_us");
+                return part && whole > 0 ? std::optional(*part / *whole) : std::nullopt;
+              })
+      .known_median();
 }
 
 Spread MeasuredPoint::figures(double RunSummary::*figure) const {

@@ -37,13 +37,11 @@ struct MeasuredPoint {
   int code = 0;                     ///< of that run
 
   Spread rate() const { return rates(repeats); }
-  /// Over the repeats: the median of a field's last value, of figures that only some steps have; -1 without
-  /// it.
-  double last(std::string_view name) const;
-  /// Over the repeats: the median of a field's mean over steady steps; -1 when no step has it.
-  double field(std::string_view name) const;
-  /// Over the repeats: the median of the field's share of the steps' time; -1 without it.
-  double share(std::string_view name) const;
+  /// Over the repeats, the median of a field's last value (of figures that only some steps have), of its mean
+  /// over steady steps, and of its share of the steps' time; nothing when no step has it.
+  std::optional<double> last(std::string_view name) const;
+  std::optional<double> field(std::string_view name) const;
+  std::optional<double> share(std::string_view name) const;
   /// Over the repeats, of any figure that a run's summary holds.
   Spread figures(double RunSummary::*figure) const;
   /// Its run folders, why it failed, and its rate with the spread and `mark` behind it; what is not known is

@@ -189,17 +189,17 @@ std::string head_line(const Prediction& prediction) {
 /// Stages of the step; where `measured` is no summary, what was predicted alone.
 void add_stages(Report& report, const StepStages& stages, const RunSummary* measured) {
   std::vector<Row> rows;
-  const auto add = [&](const std::string& stage, double predicted_us, double measured_us) {
+  const auto add = [&](const std::string& stage, double predicted_us, std::optional<double> measured_us) {
     rows.emplace_back()
         .cell("", stage)
-        .cell("predicted ms", known_text(Quantity::time, predicted_us))
-        .cell("measured ms", measured == nullptr ? "-" : known_text(Quantity::time, measured_us));
+        .cell("predicted ms", value_text(Quantity::time, predicted_us))
+        .cell("measured ms", value_text(Quantity::time, measured_us));
   };
   for (const auto& [stage, time_us] : stages.named()) {
-    add(stage, time_us, measured == nullptr ? -1 : measured->stage_us(stage));
+    add(stage, time_us, measured == nullptr ? std::nullopt : measured->stage_us(stage));
     report.json["stages"][stage + "_us"] = time_us;
   }
-  add("step", stages.step_us(), measured == nullptr ? -1 : measured->step_us);
+  add("step", stages.step_us(), measured == nullptr ? std::nullopt : std::optional(measured->step_us));
   report.table(table_of(rows));
 }
 

@@ -165,14 +165,14 @@ void add_prediction(const RunReader& reader, Report& out) {
   std::vector<std::string> parts;
   for (const auto& [stage, time_us] : predicted->named()) {
     out.json["predicted"]["stages"][stage + "_us"] = time_us;
-    if (const double measured_us = view.summary.stage_us(stage); measured_us > 0 || time_us > 0)
-      parts.push_back(fmt::format("{} {} ({})", stage, known_text(Quantity::time, measured_us),
-                                  known_text(Quantity::time, time_us)));
+    if (const auto measured_us = view.summary.stage_us(stage); measured_us > 0 || time_us > 0)
+      parts.push_back(fmt::format("{} {} ({})", stage, value_text(Quantity::time, measured_us),
+                                  value_text(Quantity::time, time_us)));
   }
   out.json["predicted"]["step_us"] = predicted->step_us();
   out.labelled("by formula", fmt::format("{} ms a step, and {} were measured; measured (predicted) ms: {}",
-                                         known_text(Quantity::time, predicted->step_us()),
-                                         known_text(Quantity::time, view.summary.step_us), joined(parts)));
+                                         value_text(Quantity::time, predicted->step_us()),
+                                         value_text(Quantity::time, view.summary.step_us), joined(parts)));
 }
 
 }  // namespace

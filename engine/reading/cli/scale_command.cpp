@@ -30,13 +30,13 @@ struct ScaleResult {
 bool has_target(const ScaleResult& result) { return result.arguments.target_loss > 0; }
 
 void add_target(Row& out, const ToTarget& to, double loss) {
-  out.cell(fmt::format("s to {:g}", loss), to.time_s < 0 ? "-" : fmt::format("{:.1f}", to.time_s));
-  out.cell("samples", known_text(Quantity::count, std::round(to.samples)));
-  out.cell("rank-h", to.rank_hours < 0 ? "-" : fmt::format("{:.3g}", to.rank_hours));
+  out.cell(fmt::format("s to {:g}", loss), to.time_s ? fmt::format("{:.1f}", *to.time_s) : "-");
+  out.cell("samples", to.samples ? value_text(Quantity::count, std::round(*to.samples)) : "-");
+  out.cell("rank-h", to.rank_hours ? fmt::format("{:.3g}", *to.rank_hours) : "-");
   out.cell("reached by", fmt::format("{} of {}", to.reached, to.of));
-  out.json["to_target"] = {{"s", known_json(to.time_s)},
-                           {"samples", known_json(to.samples)},
-                           {"rank_hours", known_json(to.rank_hours)},
+  out.json["to_target"] = {{"s", to.time_s},
+                           {"samples", to.samples},
+                           {"rank_hours", to.rank_hours},
                            {"reached", to.reached},
                            {"of", to.of}};
 }
@@ -65,10 +65,10 @@ Row row_of(const ScalingFigures& point, const MeasuredPoint& measured, double ta
   out.add("step_us", "step ms", Quantity::time, point.step_us.median());
   out.add("exposed_us", "exposed ms", Quantity::time, point.exposed_us);
   out.add("exposed_share", "of step", Quantity::share, point.exposed_share);
-  out.add("rank_hours_per_million_samples", "rank-h/M", fmt::format("{:.3g}", point.rank_hours_per_million),
-          point.rank_hours_per_million);
+  out.add("rank_hours_per_million_samples", "rank-h/M",
+          fmt::format("{:.3g}", point.rank_hours_per_million.value_or(0)), point.rank_hours_per_million);
   if (point.to_target) add_target(out, *point.to_target, target_loss);
-  if (point.to_target && point.run_rank_hours >= 0) out.json["run_rank_hours"] = point.run_rank_hours;
+  if (point.to_target && point.run_rank_hours) out.json["run_rank_hours"] = *point.run_rank_hours;
   return out;
 }
 

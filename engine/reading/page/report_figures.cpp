@@ -122,9 +122,9 @@ Table bars_table(const std::vector<StageBar>& bars) {
     std::vector<std::string> row = {bar.label};
     for (const std::string& stage : stages) {
       const auto* const found = find_by(bar.stages_us, &StageTimes::value_type::first, stage);
-      row.push_back(found == nullptr ? "-" : milliseconds_text(found->second));
+      row.push_back(found == nullptr ? "-" : value_text(Quantity::time, found->second));
     }
-    row.push_back(milliseconds_text(total_us(bar.stages_us)));
+    row.push_back(value_text(Quantity::time, total_us(bar.stages_us)));
     table.add(std::move(row));
   }
   return table;
@@ -194,7 +194,7 @@ std::string anatomy_part(const ReportCases& cases, Figures& figures) {
     const RunSummary& summary = cases[i].view().summary;
     if (!(summary.step_us > 0) || summary.stages_us.empty() || cases[i].repeats.empty()) continue;
     StageBar bar{label_of(cases, i), "", mean_stages_us(cases[i]), cases[i].view().provenance == "predicted"};
-    bar.words = milliseconds_text(total_us(bar.stages_us)) + " ms";
+    bar.words = value_text(Quantity::time, total_us(bar.stages_us)) + " ms";
     bars.push_back(std::move(bar));
   }
   if (bars.empty()) return "";

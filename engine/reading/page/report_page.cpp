@@ -7,6 +7,7 @@
 
 #include "analyse/case_tables.h"
 #include "analyse/case_warnings.h"
+#include "analyse/figure.h"
 #include "analyse/ladder.h"
 #include "analyse/run_comparison.h"
 #include "analyse/run_prediction.h"
@@ -144,11 +145,12 @@ std::string formulas_part(const ReportCases& cases) {
     if (!view.is_measured_here() || view.summary.step_us <= 0) continue;
     const std::optional<StepStages> predicted = predicted_for(cases[i].folder, view.lesson);
     if (!predicted) continue;
-    const auto add = [&](const std::string& stage, double formula_us, double measured_us) {
-      if (formula_us <= 0 && measured_us <= 0) return;
+    const auto add = [&](const std::string& stage, double formula_us, std::optional<double> measured_us) {
+      if (!(formula_us > 0) && !(measured_us > 0)) return;
       const bool both = formula_us > 0 && measured_us > 0;
-      table.add({case_label(i), stage, milliseconds_text(formula_us), milliseconds_text(measured_us),
-                 both ? fmt::format("{:.2f}", measured_us / formula_us) : "-"});
+      table.add({case_label(i), stage, value_text(Quantity::time, formula_us),
+                 value_text(Quantity::time, measured_us),
+                 both ? value_text(Quantity::ratio, *measured_us / formula_us) : "-"});
     };
     for (const auto& [stage, us] : predicted->named()) add(stage, us, view.summary.stage_us(stage));
     add("step", predicted->step_us(), view.summary.step_us);
@@ -195,7 +197,7 @@ std::string ladder_part(const ReportCases& cases) {
                rung.parts.is_known() ? rung.parts.text(2) : "-", parity_name(rung.parity),
                rung.rate.empty() ? "-" : fmt::format("{:.1f}", rung.rate.median()),
                speed_text(rung.on_previous), speed_text(rung.on_baseline),
-               rung.mfu > 0 ? fmt::format("{:.1f} %", 100 * rung.mfu) : "-",
+               figure_cell(*figure_named("mfu"), rungs[i].repeats),
                rung.valid_loss.empty() ? "-" : fmt::format("{:.4f}", rung.valid_loss.median())});
   }
   out.table(table);
@@ -238,10 +240,6 @@ std::string answers_part(const CourseProgress& progress, const ReportCases& case
 }
 
 }  // namespace
-
-std::string milliseconds_text(double us) {
-  return us > 0 ? fmt::format("{:.{}f}", us * 1e-3, us < 100 ? 4 : 2) : "-";
-}
 
 std::string report_page(const std::vector<RunCase>& cases, const CourseProgress* answers,
                         const std::filesystem::path& home, const ReportWish& wish) {

@@ -11,8 +11,6 @@ namespace isobar {
 
 using ReportCases = std::vector<RunCase>;
 
-/// "682.42", and "0.0022" of a step that is as short as that; "-" of none.
-std::string milliseconds_text(double us);
 /// Of more runs only what a table holds.
 inline constexpr std::size_t kMostDrawnRuns = 8;
 

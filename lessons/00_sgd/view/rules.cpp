@@ -262,7 +262,10 @@ struct BatchTime {
   Spread step_us;
 
   Spread sample_us() const {
-    return figures_of(run, [this](const SteadyFigures& one) { return one.mean("step_us") / batch; });
+    return figures_of(run, [this](const SteadyFigures& one) {
+      const auto step_us = one.mean("step_us");
+      return step_us ? std::optional(*step_us / batch) : std::nullopt;
+    });
   }
 };
 

@@ -141,7 +141,7 @@ TEST_CASE("whatever a step, a verdict or a table of ranks is made of is explaine
   view.steps = 1;
   RankFigures rank;
   rank.host = "n1";
-  rank.samples_per_s = rank.step_us = rank.comm_us = rank.waits_us = rank.peak_bytes = 1;
+  for (const RankColumn& column : kRankColumns) rank.*column.figure = 1;
   view.ranks = {rank};
   const std::vector<std::string> heads = cells(rank_lines(view).at(1));
   CHECK(heads.size() == 9);

@@ -80,7 +80,7 @@ TEST_CASE("the memory of each rank is the largest that it told, and unknown wher
   const RanksView view = read(made);
   CHECK(view.ranks[0].peak_bytes == 200'000'000);
   CHECK(view.ranks[1].peak_bytes == 210'000'000);
-  CHECK(view.ranks[2].peak_bytes == -1);
+  CHECK(view.ranks[2].peak_bytes == std::nullopt);
   CHECK_THAT(joined(rank_lines(view)), says("memory") && says("200 MB") && says("210 MB"));
   CHECK_THAT(ranks_json(view).text(), says(R"("peak_bytes":210000000.0)") && says(R"("peak_bytes":null)"));
 }
@@ -129,7 +129,7 @@ TEST_CASE("what ran beside communication is told of the steps of the other figur
     const RanksView view = read_ranks(folder.path());
     const SpanTable table = read_spans(folder.path());
     const Timeline timeline = make_timeline(table, RunSeries{}, {.steady = view.compared()});
-    CHECK(*timeline.comm->overlap == Approx(view.comm.overlap));  // one truth above and below
+    CHECK(*timeline.comm->overlap == Approx(view.comm.overlap.value()));  // one truth above and below
     CHECK(timeline.steady.front().step == view.comm.overlap_of.first);
     CHECK(timeline.steady.back().step == view.comm.overlap_of.last);
     return comm_sentence(view);
@@ -148,7 +148,7 @@ TEST_CASE("who does not know whom it waited for has not waited for nobody") {
   const RanksView view = read(made);
   REQUIRE(view.straggler);
   CHECK(view.straggler->rank == 1);
-  CHECK(view.ranks[0].waits_us == Approx(40'000));
+  CHECK(view.ranks[0].waits_us.value() == Approx(40'000));
 }
 
 TEST_CASE("where the ranks say who came last, that counts") {
@@ -184,7 +184,7 @@ TEST_CASE("noise names no straggler") {
     };
     const RanksView view = read(made);
     CHECK_FALSE(view.straggler);
-    CHECK(view.ranks[0].last_in + view.ranks[1].last_in == view.steps);
+    CHECK(*view.ranks[0].last_in + *view.ranks[1].last_in == view.steps);
   }
   SECTION("always the same, by 4 % of a step") {
     MadeRanks made;
@@ -227,8 +227,8 @@ TEST_CASE("communication of a run: exposed, under way, calls, bytes and the bus"
                                 .text();
   write_file_whole(run.stream_file(0), made.stream(0) + probe);
   const RanksView view = read_ranks(folder.path());
-  CHECK(view.comm.exposed_us == Approx(5'000));
-  CHECK(view.comm.busbw_gb_per_s == Approx(0.5));  // 10 MB in 20 ms
+  CHECK(view.comm.exposed_us.value() == Approx(5'000));
+  CHECK(view.comm.busbw_gb_per_s.value() == Approx(0.5));  // 10 MB in 20 ms
   REQUIRE(view.probe);
   CHECK(view.probe->busbw_gb_per_s == 1.25);
   CHECK_THAT(
@@ -252,7 +252,7 @@ TEST_CASE(
   }
   const RanksView view = read_ranks(folder.path());
   CHECK(view.step_us == Approx(100'000));                                   // the median
-  CHECK(view.comm.exposed_us == Approx(1'885'000 / 17.0));                  // of 17 steps behind the warm-up
+  CHECK(view.comm.exposed_us.value() == Approx(1'885'000 / 17.0));          // of 17 steps behind the warm-up
   CHECK_THAT(comm_sentence(view), says("exposed 110.9 ms a step (54 %)"));  // of 205.9 ms
 }
 

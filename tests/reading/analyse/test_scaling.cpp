@@ -69,10 +69,10 @@ TEST_CASE("six recorded runs give the efficiency of both laws to three digits") 
   CHECK(efficiency(weak, 4) == Approx(0.594).margin(0.0005));
   CHECK(weak.points[1].batch == 8);
   CHECK(weak.points[1].samples_per_s.median() == Approx(8 / 0.051));
-  CHECK(weak.points[1].exposed_share == Approx(0.1));
-  CHECK(weak.points[2].exposed_us == Approx(13'464));
+  CHECK(weak.points[1].exposed_share.value() == Approx(0.1));
+  CHECK(weak.points[2].exposed_us.value() == Approx(13'464));
   // 4 ranks take 1e6 / (16 / 0.06732) seconds for a million samples.
-  CHECK(weak.points[2].rank_hours_per_million == Approx(4 * 1e6 * 0.06732 / 16 / 3600));
+  CHECK(weak.points[2].rank_hours_per_million.value() == Approx(4 * 1e6 * 0.06732 / 16 / 3600));
   CHECK(weak.notes.empty());
   CHECK(*weak.ideal_rate(4) == Approx(400));
 
@@ -97,7 +97,7 @@ TEST_CASE("a point without a run is a gap, and so is what rests on it") {
   const Scaling scaling = judge_scaling(ScalingLaw::weak, points);
   CHECK(scaling.points[1].is_gap());
   CHECK_FALSE(scaling.points[1].efficiency);
-  CHECK(scaling.points[1].rank_hours_per_million == -1);
+  CHECK(scaling.points[1].rank_hours_per_million == std::nullopt);
   CHECK(efficiency(scaling, 4) == Approx(1 / 1.02));
   CHECK_FALSE(scaling.points[4].is_gap());
   CHECK_FALSE(scaling.points[4].efficiency);  // another line's base is no base
@@ -203,13 +203,13 @@ TEST_CASE("the time to a loss is the middle one of the repeats, and none where i
   const ToTarget most = reach({never, quick, slow});
   CHECK(most.reached == 2);
   CHECK(most.of == 3);
-  CHECK(most.time_s == Approx(13));  // 9, 13, never
-  CHECK(most.rank_hours == Approx(13 / 3600.0));
+  CHECK(most.time_s.value() == Approx(13));  // 9, 13, never
+  CHECK(most.rank_hours.value() == Approx(13 / 3600.0));
   CHECK(most.samples == 13 * 4);
-  CHECK(reach({quick}).time_s == Approx(9));
-  CHECK(reach({quick, slow}).time_s == Approx(11));
-  CHECK(reach({quick, never, broken}).time_s == -1);
-  CHECK(reach({never}).rank_hours == -1);
+  CHECK(reach({quick}).time_s.value() == Approx(9));
+  CHECK(reach({quick, slow}).time_s.value() == Approx(11));
+  CHECK(reach({quick, never, broken}).time_s == std::nullopt);
+  CHECK(reach({never}).rank_hours == std::nullopt);
   CHECK_FALSE(judge_scaling(ScalingLaw::weak, {point_of({})}, 0.4).points.front().to_target);
 }
 

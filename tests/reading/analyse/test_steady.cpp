@@ -47,7 +47,7 @@ TEST_CASE("steady figures leave the warm-up out and are means") {
   CHECK(figures.mean("load_us") == 1400);        // nine of 1 ms and one of 5 ms
   CHECK(figures.mean("step_us") == 2000);
   CHECK(figures.mean("stall_us") == 40);  // one step says it
-  CHECK(figures.mean("copy_us") == -1);
+  CHECK(figures.mean("copy_us") == std::nullopt);
 }
 
 TEST_CASE("the warm-up is the first epoch or 20 steps, and of a short run a quarter") {

@@ -64,7 +64,7 @@ TEST_CASE("values of a row are printed and told once, and a column that no row k
       .add("name", "point", "one", "one")
       .add("step_us", "step ms", Quantity::time, 1500)
       .cell("stall", "-");
-  rows[1].cell("point", "two").add("step_us", "step ms", Quantity::time, -1).cell("more", "yes");
+  rows[1].cell("point", "two").add("step_us", "step ms", Quantity::time, std::nullopt).cell("more", "yes");
   rows[2].cell("point", "three").end("failed: no memory");
   Report out;
   out.rows("points", rows);

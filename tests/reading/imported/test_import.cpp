@@ -265,7 +265,7 @@ TEST_CASE("a table without times and samples stands at no time and after no samp
   CHECK(loss.places->knows(XAxis::epoch));
   CHECK_FALSE(loss.places->knows(XAxis::time));
   CHECK_FALSE(loss.places->knows(XAxis::samples));
-  CHECK(reader.view().scores.front().samples == -1);
+  CHECK(reader.view().scores.front().samples == std::nullopt);
   REQUIRE(reader.view().remarks.size() == 2);
   CHECK_THAT(reader.view().remarks[1], says("it has no times"));
 }

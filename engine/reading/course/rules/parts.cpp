@@ -223,26 +223,23 @@ void check_one_source(const NamedRun& base, const NamedRun& other) {
         fmt::format("`{}` is {}, `{}` is {}: they are not compared", base.name, one, other.name, two)};
 }
 
-Spread figures_of(const NamedRun& run, const std::function<double(const SteadyFigures&)>& figure) {
+Spread figures_of(const NamedRun& run, const FigureOf& figure) {
   const Spread out = over(run.run->repeats, figure);
   if (run.view().provenance != "predicted" || out.empty()) return out;
   return Spread(std::vector<double>(kLeastRepeats, out.median()));
 }
 
-Spread rates_of(const NamedRun& run) {
-  return figures_of(run,
-                    [](const SteadyFigures& one) { return one.samples_per_s > 0 ? one.samples_per_s : -1; });
-}
+Spread rates_of(const NamedRun& run) { return figures_of(run, rate_of); }
 
 double sum_of(const SteadyFigures& run, const std::vector<std::string>& fields) {
   double sum = 0;
-  for (const std::string& field : fields) sum += std::max(0.0, run.mean(field));
+  for (const std::string& field : fields) sum += run.mean(field).value_or(0);
   return sum;
 }
 
 Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields) {
   for (const std::string& field : fields) {
-    if (run.run->repeats.front().mean(field) < 0 && !is_stage_field(field))
+    if (!run.run->repeats.front().mean(field) && !is_stage_field(field))
       throw Cannot{fmt::format("`{}` recorded no {}", run.name, printable(field, 60)), run.name};
   }
   return figures_of(run, [&](const SteadyFigures& one) { return sum_of(one, fields); });

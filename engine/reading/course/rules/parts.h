@@ -69,7 +69,7 @@ void check_one_source(const NamedRun& base, const NamedRun& other);
 /// samples/s, or any other figure, of the repeats of a run. A prediction made again is the same: it counts as
 /// repeated as often as it takes.
 Spread rates_of(const NamedRun& run);
-Spread figures_of(const NamedRun& run, const std::function<double(const SteadyFigures&)>& figure);
+Spread figures_of(const NamedRun& run, const FigureOf& figure);
 /// The sum of the means of fields of the steps; a field that no step has counts as 0.
 double sum_of(const SteadyFigures& run, const std::vector<std::string>& fields);
 /// The sum of the means of fields of the steps. Cannot for a field that no step has, unless it is of a stage.

@@ -108,8 +108,8 @@ struct HostAndDevice {
   StageTimes host, device;
 };
 
-void add_stage(StageTimes& to, const std::string& stage, double us) {
-  if (us > 0) to.emplace_back(stage, us);
+void add_stage(StageTimes& to, const std::string& stage, std::optional<double> us) {
+  if (us > 0) to.emplace_back(stage, *us);
 }
 
 /// A run that was measured says both of each stage. A predicted one says how long the host takes for the
@@ -120,11 +120,11 @@ HostAndDevice host_and_device(const SteadyFigures& steady) {
     add_stage(out.host, stage, steady.mean(stage + "_host_us"));
     if (!out.host.empty()) add_stage(out.device, stage, steady.mean(stage + "_us"));
   }
-  const double idle_us = steady.mean("idle_us"), host_us = steady.mean("step_host_us");
-  if (!out.host.empty() || idle_us < 0 || host_us < 0) return out;
+  const std::optional<double> idle_us = steady.mean("idle_us"), host_us = steady.mean("step_host_us");
+  if (!out.host.empty() || !idle_us || !host_us) return out;
   out = {};
   add_stage(out.host, "launches", host_us);
-  add_stage(out.device, "kernels", steady.mean("step_us") - idle_us);
+  add_stage(out.device, "kernels", steady.mean("step_us").value_or(0) - *idle_us);
   return out;
 }
 

@@ -48,7 +48,7 @@ ClassWork class_work(const RunSummary& summary, const OperatorTable& table, cons
 double watched_scale(const OwnRun& run, const OperatorTable& table) {
   double computing_us = 0;
   for (const char* const stage : {"forward", "backward", "optimize", "replay"})
-    computing_us += std::max(0.0, run.view().summary.stage_us(stage));
+    computing_us += run.view().summary.stage_us(stage).value_or(0);
   const double watched_us = table.all_us();
   return computing_us > 0 && watched_us > computing_us ? computing_us / watched_us : 1;
 }
