@@ -7,13 +7,11 @@
 #include "analyse/figure.h"
 #include "core/text.h"
 #include "draw/axis.h"
-#include "draw/stage_bars.h"
+#include "draw/run_drawings.h"
 #include "panels/parts.h"
 
 namespace isobar {
 namespace {
-
-constexpr double kSmallTerm = 0.03;  // of the largest: together they are one bar
 
 const RunEntry& entry_of(const ComparedRuns& compared, std::size_t index) {
   return *compared.cases[index].run;
@@ -52,19 +50,12 @@ ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std:
                 AppState& state) {
   const RunCase& one = compared.cases[index].figures;
   const RunEntry& entry = entry_of(compared, index);
-  const Spread rate = rates(one.repeats);
-  ScoreRow out;
+  ScoreRow out = score_row(one.repeats);
   out.label = label_of(compared, labels, index);
   out.facts = facts_of(compared, index);
   out.colour = run_colour(ui, state, entry);
   out.mark = run_mark(state, entry);
-  out.rate = rate.median();
-  out.least = rate.least();
-  out.most = rate.most();
   out.has_bar = one.view().is_measured_here();
-  if (!rate.empty()) out.rate_words = engineering(rate.median(), 3) + " /s";
-  if (rate.values.size() > 1)
-    out.range_words = engineering(rate.least(), 3) + " to " + engineering(rate.most(), 3);
   out.versus = index == 0 ? "base" : "";
   if (index > 0) {
     const RunComparison& found = compared.against[index - 1];
@@ -75,14 +66,6 @@ ScoreRow row_of(Ui& ui, const ComparedRuns& compared, const Labels& labels, std:
       out.versus = "repeats the base";
     }
   }
-  double rest_us = std::max(0.0, means(one.repeats, "step_us").median());
-  if (rest_us > 0) out.step_words = fmt::format("{:.1f} ms a step", rest_us * 1e-3);
-  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
-    const double us = std::max(0.0, means(one.repeats, kStageKeys[i]).median());
-    out.stages_us.emplace_back(kStageNames[i], us);
-    rest_us -= us;
-  }
-  out.stages_us.emplace_back("rest", std::max(0.0, rest_us));
   return out;
 }
 
@@ -176,25 +159,9 @@ void draw_waterfall(Ui& ui, const ComparedRuns& compared, const Labels& labels, 
                     AppState& state, Requests& ask) {
   const RunComparison& found = compared.against[other - 1];
   if (found.stages.empty()) return;
-  WaterfallSpec spec;
-  spec.base = label_of(compared, labels, 0);
-  spec.other = label_of(compared, labels, other);
-  spec.title =
-      fmt::format("From {} to {}: where a {} gains and loses its time", spec.base, spec.other, found.per);
+  WaterfallSpec spec = waterfall_of(found, label_of(compared, labels, 0), label_of(compared, labels, other));
   spec.base_colour = run_colour(ui, state, entry_of(compared, 0));
   spec.other_colour = run_colour(ui, state, entry_of(compared, other));
-  spec.base_us = found.step.base_us;
-  spec.other_us = found.step.other_us;
-  double most_us = 0, others_us = 0;
-  for (const StageDifference& part : found.stages) most_us = std::max(most_us, std::fabs(part.more_us()));
-  for (const StageDifference& part : found.stages) {
-    if (std::fabs(part.more_us()) < kSmallTerm * most_us) {
-      others_us += part.more_us();
-    } else {
-      spec.terms.push_back({part.stage, part.more_us()});
-    }
-  }
-  if (spec.terms.size() < found.stages.size()) spec.terms.push_back({"others", others_us});
   ImGuiCanvas canvas = ui.canvas();
   const Box box = ui.panel(waterfall_height(spec, canvas), "waterfall");
   const auto paint = [&](Canvas& onto, const Box& in) { paint_waterfall(onto, ui.theme(), spec, in); };

@@ -12,7 +12,7 @@
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
 #include "draw/colour.h"
-#include "draw/stage_bars.h"
+#include "draw/run_drawings.h"
 #include "draw/svg_canvas.h"
 
 namespace isobar {
@@ -76,19 +76,10 @@ std::string draw_rates(const MeasuredRuns& runs) {
   ScoreSpec spec;
   spec.title = "samples/s, median of the repeats, on " + runs.device() + " (measured here)";
   for (const MeasuredPoint& point : runs.points()) {
-    const Spread rate = point.rate();
-    ScoreRow row;
+    ScoreRow row = score_row(point.repeats);
     row.label = point.name;
-    row.facts = counted(static_cast<std::int64_t>(rate.values.size()), "run");
+    row.facts = counted(static_cast<std::int64_t>(point.repeats.size()), "run");
     row.colour = theme.series[spec.rows.size() % kLessons.size()];
-    row.rate = rate.median();
-    row.least = rate.least();
-    row.most = rate.most();
-    row.rate_words = fmt::format("{:.1f} /s", rate.median());
-    row.range_words = fmt::format("{:.1f} to {:.1f}", rate.least(), rate.most());
-    for (std::size_t i = 0; i < kStageNames.size(); ++i)
-      row.stages_us.emplace_back(kStageNames[i], point.field(kStageKeys[i]).value_or(0));
-    row.step_words = value_text(Quantity::time, point.field("step_us")) + " ms a step";
     spec.rows.push_back(std::move(row));
   }
   const float width = 960;

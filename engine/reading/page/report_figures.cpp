@@ -9,6 +9,7 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "draw/field_map.h"
+#include "draw/run_drawings.h"
 #include "page/html.h"
 #include "page/report_parts.h"
 #include "record/run_folder.h"
@@ -95,24 +96,6 @@ std::string curve_figure(const ReportCases& cases, const WantedCurve& wanted, Fi
   return out + figures.plot(spec_of, dashes_text(spec));
 }
 
-/// The stages of a step and what is left of it, each a mean over the repeats.
-StageTimes mean_stages_us(const RunCase& one) {
-  StageTimes out;
-  double step_us = 0, known_us = 0;
-  for (const SteadyFigures& run : one.repeats) {
-    step_us += run.view.summary.step_us;
-    for (const auto& [stage, us] : run.view.summary.stages_us) {
-      auto* found = find_by(out, &StageTimes::value_type::first, stage);
-      if (found == nullptr) found = &out.emplace_back(stage, 0);
-      found->second += us;
-      known_us += us;
-    }
-  }
-  if (step_us > known_us) out.emplace_back("rest", step_us - known_us);
-  for (auto& [stage, us] : out) us /= static_cast<double>(one.repeats.size());
-  return out;
-}
-
 Table bars_table(const std::vector<StageBar>& bars) {
   const std::vector<std::string> stages = stages_of(bars);
   Table table = {.caption = "ms a step", .columns = {"run"}};
@@ -191,14 +174,14 @@ std::string curves_part(const ReportCases& cases, Figures& figures) {
 std::string anatomy_part(const ReportCases& cases, Figures& figures) {
   std::vector<StageBar> bars;
   for (std::size_t i = 0; i < std::min(cases.size(), kMostDrawnRuns); ++i) {
-    const RunSummary& summary = cases[i].view().summary;
-    if (!(summary.step_us > 0) || summary.stages_us.empty() || cases[i].repeats.empty()) continue;
-    StageBar bar{label_of(cases, i), "", mean_stages_us(cases[i]), cases[i].view().provenance == "predicted"};
+    StageBar bar{label_of(cases, i), "", stage_times(cases[i].repeats),
+                 cases[i].view().provenance == "predicted"};
+    if (bar.stages_us.empty()) continue;
     bar.words = value_text(Quantity::time, total_us(bar.stages_us)) + " ms";
     bars.push_back(std::move(bar));
   }
   if (bars.empty()) return "";
-  std::string caption = "Mean over the steps after the warm-up and over the repeats";
+  std::string caption = "Means over the steps after the warm-up, of the repeat with the median step";
   if (std::ranges::any_of(cases, [](const RunCase& one) { return one.view().summary.world > 1; }))
     caption += "; of several ranks those of rank 0";
   if (find_by(bars, &StageBar::predicted, true) != nullptr) caption += "; pale with a dotted edge: predicted";

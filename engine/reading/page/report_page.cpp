@@ -17,6 +17,7 @@
 #include "course/calibration.h"
 #include "course/question.h"
 #include "draw/colour.h"
+#include "draw/run_drawings.h"
 #include "page/html.h"
 #include "page/report_parts.h"
 
@@ -37,20 +38,6 @@ std::string title_of(const std::vector<RunCase>& cases) {
 }
 
 constexpr std::size_t kMostValue = 200;
-
-WaterfallSpec waterfall_of(const Theme& theme, const RunComparison& found, const std::string& base,
-                           const std::string& other, std::size_t index) {
-  WaterfallSpec out;
-  out.title = fmt::format("From {} to {}: ms a {}", base, other, found.per);
-  out.base = base;
-  out.other = other;
-  out.base_colour = theme.series[0];
-  out.other_colour = theme.series[index % theme.series.size()];
-  out.base_us = found.step.base_us;
-  out.other_us = found.step.other_us;
-  for (const StageDifference& part : found.stages) out.terms.push_back({part.stage, part.more_us()});
-  return out;
-}
 
 /// One rung a lesson, in the order of their names, which is that of the ladder: the first case of each.
 std::vector<Rung> rungs_of(const ReportCases& cases) {
@@ -169,9 +156,15 @@ std::string compared_part(const ReportCases& cases, const std::vector<RunCompari
     out.element("h3", fmt::format("{} and {}: {}", base, other, from == to ? from : from + ", " + to));
     out.paragraph(comparison_sentence(found, base, other), "said");
     if (i >= kMostDrawnRuns) continue;
-    if (found.step.base_us > 0 && found.step.other_us > 0)
-      out.raw(figures.waterfall(
-          [&](const Theme& theme) { return waterfall_of(theme, found, base, other, i); }, found.no_ratio));
+    if (found.step.base_us > 0 && found.step.other_us > 0) {
+      const auto spec_of = [&](const Theme& theme) {
+        WaterfallSpec spec = waterfall_of(found, base, other);
+        spec.base_colour = theme.series[0];
+        spec.other_colour = theme.series[i % theme.series.size()];
+        return spec;
+      };
+      out.raw(figures.waterfall(spec_of, found.no_ratio));
+    }
     out.table(stages_table(found, base, other));
     out.table(losses_table(found, base, other));
     if (const std::string command = repeats_command(cases.front(), cases[i], found); !command.empty()) {
