@@ -45,6 +45,11 @@ Table waterfall(const RunComparison& found, const std::string& base, const std::
   return out;
 }
 
+/// Null where the kernel did not report it.
+Json wait_json(const RunSummary& summary) {
+  return summary.processor_wait >= 0 ? Json(summary.processor_wait) : Json();
+}
+
 Json at_json(const std::optional<LossesCompared::At>& at, const char* place, const char* value) {
   if (!at) return nullptr;
   return {{place, at->place},
@@ -100,7 +105,7 @@ Json case_json(const RunCase& one, const std::string& label) {
   out["lesson"] = one.view().lesson;
   out["provenance"] = one.view().provenance.empty() ? "measured here" : one.view().provenance;
   add_figures(out, FigureTable::runs, one.repeats);
-  out["processor_wait"] = one.view().summary.processor_wait;
+  out["processor_wait"] = wait_json(one.view().summary);
   return out;
 }
 
@@ -224,8 +229,7 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
                           {"moved_bytes", number_or_null(roofline.moved_bytes)},
                           {"memory_us", number_or_null(roofline.memory_us)},
                           {"computing_us", number_or_null(roofline.computing_us)}};
-  const double wait = view.summary.processor_wait;
-  out.json["processor_wait"] = wait >= 0 ? Json(wait) : Json();
+  out.json["processor_wait"] = wait_json(view.summary);
   out.json["notice"] = verdict.notice;
   out.json["next"] = verdict.next;
   return out;

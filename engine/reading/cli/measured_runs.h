@@ -120,12 +120,11 @@ class MeasuredRuns {
   bool stopped_ = false;
 };
 
-/// Of runs whose training loop had to wait for a processor, which makes their rates too low; -1 where none is
-/// known.
+/// Runs whose training loop had to wait for a processor, which makes their rates too low.
 struct SharedProcessors {
   std::size_t runs = 0;
   std::size_t of = 0;
-  double most_wait = -1;  ///< RunSummary::processor_wait
+  double most_wait = 0;  ///< RunSummary::processor_wait
 };
 SharedProcessors shared_processors(const MeasuredRuns& runs);
 
