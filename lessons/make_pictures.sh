@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws lessons/*/pictures/*.svg anew, from engine/reading/draw/pictures. ISOBAR_BUILD names another build folder than build/.
+# Draws lessons/*/pictures/*.svg anew, from lessons/*/view. ISOBAR_BUILD names another build folder than build/.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 build=${ISOBAR_BUILD:-$here/../build}

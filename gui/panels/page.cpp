@@ -2,7 +2,7 @@
 #include <filesystem>
 
 #include "draw/colour.h"
-#include "draw/pictures/pictures.h"
+#include "draw/lesson_view.h"
 #include "panels/lesson_parts.h"
 #include "state/links.h"
 #include "text/lesson_page.h"

@@ -19,7 +19,7 @@
 #include "course/calibration.h"
 #include "course/course.h"
 #include "course/tour.h"
-#include "draw/own_picture.h"
+#include "draw/lesson_view.h"
 #include "exercise/exercise.h"
 #include "exercise/verdict.h"
 #include "formula/machine_rates.h"

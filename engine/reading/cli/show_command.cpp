@@ -18,7 +18,7 @@
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
 #include "core/named_file.h"
-#include "draw/own_picture.h"
+#include "draw/lesson_view.h"
 #include "draw/scaling_picture.h"
 #include "draw/svg_canvas.h"
 #include "launch/spawn.h"

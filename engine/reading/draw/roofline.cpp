@@ -8,6 +8,7 @@
 
 #include "core/text.h"
 #include "draw/chart.h"
+#include "draw/lesson_view.h"
 
 namespace isobar {
 namespace {
@@ -122,6 +123,16 @@ float paint_roof_points(Sketch& sketch, const RooflineChart& roofline, const Cha
 }
 
 }  // namespace
+
+RoofPoint point_below(std::string name, double flops_per_byte, double peak) {
+  return {std::move(name), flops_per_byte, std::min(peak, kA100BytesPerS * flops_per_byte)};
+}
+
+double product_intensity(double columns, double bytes) {
+  const auto rows = static_cast<double>(kBaseBatch * kBaseShape.tokens()),
+             e = static_cast<double>(kBaseShape.embed);
+  return 2 * rows * e * columns * e / (bytes * (rows * e + e * columns * e + rows * columns * e));
+}
 
 float paint_roofline(Sketch& sketch, const RooflineChart& roofline, PlotPoint at, float width) {
   const ChartArea area = paint_chart(sketch, roofline_chart(roofline), at, width);

@@ -5,7 +5,7 @@
 #include "config/load.h"
 #include "core/files.h"
 #include "draw/bars.h"
-#include "draw/pictures/pictures.h"
+#include "draw/lesson_view.h"
 #include "formula/model_shape.h"
 #include "support/catch.h"
 #include "support/recording_canvas.h"

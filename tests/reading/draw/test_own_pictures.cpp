@@ -3,7 +3,7 @@
 
 #include "config/load.h"
 #include "core/files.h"
-#include "draw/own_picture.h"
+#include "draw/lesson_view.h"
 #include "formula/link.h"
 #include "record/gradient_histogram.h"
 #include "record/json_line.h"

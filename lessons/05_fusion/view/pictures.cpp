@@ -1,15 +1,17 @@
-// Lesson 05: passes over memory.
+// Pictures: passes over memory, and operations under the roofline.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
+#include <string>
 #include <vector>
 
 #include "draw/chart.h"
-#include "draw/pictures/pictures.h"
+#include "draw/lesson_view.h"
+#include "draw/roofline.h"
+#include "formula/device_rates.h"
 #include "formula/step_time.h"
 
-namespace isobar {
+namespace isobar::lesson_05 {
 namespace {
 
 constexpr float kChainCell = 28, kChainGap = 58;
@@ -110,18 +112,48 @@ float paint_passes(Sketch& sketch, PlotPoint at, float width) {
   return paint_fused_bytes(sketch, at, width);
 }
 
-}  // namespace
+/// Attention that keeps its N x N matrices in the cache: 4 N^2 E operations; q, k, v are read and one is
+/// written.
+double attention_intensity(double bytes) { return static_cast<double>(kBaseShape.tokens()) / bytes; }
 
-std::vector<LessonPicture> fusion_pictures() {
+float paint_operators_roofline(Sketch& sketch, PlotPoint at, float width) {
+  const double peak = rates_of("A100").peak_16 * kTera;
+  RooflineChart chart;
+  chart.bytes_per_s = kA100BytesPerS;
+  chart.roofs = {{"16 bits", peak}};
+  chart.points = {
+      point_below("residual addition (1 operation a value)", 1.0 / 6, peak),
+      point_below("LayerNorm (about 8 a value)", 8.0 / 4, peak),
+      point_below("product behind attention, E x E", product_intensity(1, 2), peak),
+      point_below("first product of the MLP, E x 4E", product_intensity(4, 2), peak),
+      point_below("attention, without its N x N matrices in memory", attention_intensity(2), peak)};
+  at.y = paint_roofline(sketch, chart, at, width);
+  return sketch.words({at.x, at.y + sketch.px(2)}, width,
+                      "Fusion saves bytes: what several operations far left do in several passes is done in "
+                      "one pass, with more operations for each byte.");
+}
+
+std::vector<LessonPicture> pictures() {
   return {
-      {"05_fusion",
-       "idea",
+      {"idea",
        {"Passes over memory, before and after fusion", "by formula",
         "Above, y = GELU(x + b). Before fusion one kernel reads x and writes x + b, another reads that and "
         "writes y: four passes over memory. After fusion one kernel reads x and writes y: two passes. "
         "Below, bytes moved before and after: 16 and 8 a value for bias and GELU, 28 and 16 for bias, "
         "residual and norm, 65 and 28 a parameter for Adam.",
-        paint_passes}}};
+        paint_passes}},
+      {"roofline",
+       {"Operations of base under the roofline of an A100-40GB",
+        "by formula, in 16 bits: min(peak, bandwidth x FLOP for each byte), with the figures of its data "
+        "sheet",
+        "FLOP per second over FLOP per byte, both logarithmic. A residual addition and a LayerNorm lie far "
+        "down on the slope of the memory's bandwidth. The smaller product of a block lies near the bend at "
+        "200 "
+        "FLOP a byte; the product of the MLP and attention lie under the level roof of 312 TFLOP/s.",
+        paint_operators_roofline}}};
 }
 
-}  // namespace isobar
+const AddLessonView kView{{"05_fusion", pictures, own_roofline}};
+
+}  // namespace
+}  // namespace isobar::lesson_05

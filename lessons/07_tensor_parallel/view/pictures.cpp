@@ -1,78 +1,21 @@
-// Lessons 06 and 07: replicas and what travels between them; a matrix cut by columns, one cut by rows.
+// Pictures: a matrix cut by columns, one cut by rows; and what a rank of a run keeps and sends by how many
+// share the model.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 
-#include "draw/pictures/pictures.h"
+#include "analyse/run_prediction.h"
+#include "core/find.h"
+#include "core/text.h"
+#include "draw/bars.h"
+#include "draw/lesson_view.h"
+#include "formula/memory_plan.h"
+#include "formula/model_shape.h"
+#include "formula/tensor_parallel.h"
 
-namespace isobar {
+namespace isobar::lesson_07 {
 namespace {
-
-constexpr int kReplicas = 4;
-
-float paint_replica_row(Sketch& sketch, PlotPoint at, float width, float height,
-                        const std::array<std::string, kReplicas>& words, std::size_t series, bool alike) {
-  static constexpr std::array<Hatch, kReplicas> kHatches = {Hatch::none, Hatch::rising, Hatch::falling,
-                                                            Hatch::level};
-  const float gap = sketch.px(12), wide = (width - gap * (kReplicas - 1)) / kReplicas;
-  for (std::size_t r = 0; r < kReplicas; ++r) {
-    const float x = at.x + static_cast<float>(r) * (wide + gap);
-    const Box box = {x, at.y, x + wide, at.y + height};
-    if (alike) {
-      sketch.pale(box, sketch.theme().series[series]);
-      sketch.words_in(box, std::array{words[r]}, sketch.theme().text);
-      continue;
-    }
-    sketch.pale({box.x0, box.y0, box.x0 + sketch.px(16), box.y1}, sketch.theme().series[series], kHatches[r]);
-    sketch.canvas().frame(box, sketch.theme().series[series]);
-    sketch.words_in({box.x0 + sketch.px(16), box.y0, box.x1, box.y1}, std::array{words[r]},
-                    sketch.theme().text);
-  }
-  return at.y + height;
-}
-
-void paint_replica_arrows(Sketch& sketch, PlotPoint at, float width, float length) {
-  const float gap = sketch.px(12), wide = (width - gap * (kReplicas - 1)) / kReplicas;
-  for (int r = 0; r < kReplicas; ++r) {
-    const float x = at.x + static_cast<float>(r) * (wide + gap) + wide / 2;
-    sketch.arrow({x, at.y + sketch.px(2)}, {x, at.y + length - sketch.px(2)}, sketch.theme().text);
-  }
-}
-
-std::array<std::string, kReplicas> per_rank(const char* text) {
-  std::array<std::string, kReplicas> out;
-  for (std::size_t r = 0; r < kReplicas; ++r) out[r] = fmt::format(fmt::runtime(text), r);
-  return out;
-}
-
-float paint_replicas(Sketch& sketch, PlotPoint at, float width) {
-  const Theme& theme = sketch.theme();
-  const float down = sketch.px(24), box = sketch.px(38);
-  at.y =
-      sketch.words(at, width, "Once, at the start: rank 0 sends its weights to all.", {.colour = theme.dim}) +
-      sketch.px(4);
-  at.y = paint_replica_row(sketch, at, width, box, per_rank("rank {}: all weights w"), 6, true);
-  paint_replica_arrows(sketch, at, width, down);
-  at.y = paint_replica_row(sketch, {at.x, at.y + down}, width, box, per_rank("its own samples"), 1, false);
-  paint_replica_arrows(sketch, at, width, down);
-  at.y = paint_replica_row(sketch, {at.x, at.y + down}, width, box, per_rank("its gradient g{}"), 4, false);
-  paint_replica_arrows(sketch, at, width, down);
-  const Box reduce = {at.x, at.y + down, at.x + width, at.y + down + sketch.px(40)};
-  sketch.pale(reduce, stage_colour(theme, "comm"), Hatch::none);
-  sketch.words_in(
-      reduce,
-      std::array<std::string, 2>{"all-reduce: each rank gets the mean g = (g0 + g1 + g2 + g3) / 4",
-                                 "all-reduce: the mean g"},
-      theme.text);
-  at.y = reduce.y1;
-  paint_replica_arrows(sketch, at, width, down);
-  at.y = paint_replica_row(sketch, {at.x, at.y + down}, width, box, per_rank("update with g: the same w"), 6,
-                           true);
-  return sketch.words(
-      {at.x, at.y + sketch.px(8)}, width,
-      "Only gradients travel in a step, as many bytes as the model has weights: no samples, no activations.");
-}
 
 constexpr std::array<Hatch, 2> kPartHatch = {Hatch::rising, Hatch::falling};
 
@@ -177,19 +120,74 @@ float paint_split_layers(Sketch& sketch, PlotPoint at, float width) {
   return at.y;
 }
 
-}  // namespace
+constexpr std::int64_t kMostShown = 8;
 
-std::vector<LessonPicture> replicas_pictures() {
+struct SplitCase {
+  std::int64_t tp = 1;
+  bool is_own = false;
+  MemoryPlan plan;
+  double wire_bytes = 0;
+};
+
+SplitCase split_case(const KnownSettings& known, std::int64_t tp, bool on_cuda) {
+  Config config = known.config;
+  const std::int64_t replicas = std::max<std::int64_t>(1, config.run.ranks / config.mesh.tp);
+  config.run.ranks = replicas * tp;
+  config.mesh.tp = tp;
+  const MemoryFacts facts = memory_facts(config, on_cuda);
+  const TensorParallelForm form{.tp = tp,
+                                .samples = micro_batch(config) * config.train.accumulate,
+                                .value_bytes = facts.value_bytes,
+                                .gradient_bytes = facts.value_bytes,
+                                .shares_tokens = config.mesh.sequence_parallel};
+  return {tp, tp == known.config.mesh.tp, plan_memory(known.lesson, config, facts),
+          tp > 1 ? tensor_parallel_wire_bytes(vit_shape(config), form) : 0};
+}
+
+float paint_split_cases(Sketch& sketch, const std::vector<SplitCase>& cases, PlotPoint at, float width) {
+  double most = 0;
+  for (const SplitCase& one : cases) most = std::max(most, static_cast<double>(one.plan.total()));
+  std::vector<LegendEntry> legend;
+  for (const SplitCase& one : cases) {
+    StackedBar bar =
+        memory_bar(sketch.theme(), fmt::format("mesh.tp = {}{}", one.tp, one.is_own ? " (this run)" : ""),
+                   one.plan.categories(), most);
+    bar.total += one.tp == 1 ? " a rank; nothing goes through f and g"
+                             : fmt::format(" a rank; {} a step through f and g",
+                                           human_bytes(static_cast<std::uint64_t>(one.wire_bytes)));
+    bar.has_rows = false;
+    for (const StackPart& part : bar.parts) {
+      if (find_by(legend, &LegendEntry::words, part.name) == nullptr)
+        legend.push_back({part.name, part.colour, part.hatch});
+    }
+    at.y = paint_stacked_bar(sketch, bar, at, width) + sketch.px(6);
+  }
+  return sketch.legend(at, width, legend);
+}
+
+OwnPicture own_split_layers(const OwnRun& run) {
+  const std::optional<KnownSettings> known = settings_of(run.folder, run.view().lesson);
+  if (!known)
+    return nothing_to_draw("the settings of the run are not of this version",
+                           "make a run with ./isobar run 07_tensor_parallel");
+  const bool on_cuda = run.view().device != "cpu";
+  std::vector<SplitCase> cases;
+  for (std::int64_t tp = 1; tp <= std::min(kMostShown, known->config.model.heads); tp *= 2) {
+    if (known->config.model.heads % tp == 0) cases.push_back(split_case(*known, tp, on_cuda));
+  }
+  std::string alt = "Stacked bars of memory by category, one for each number of ranks that share the model:";
+  for (const SplitCase& one : cases) alt += fmt::format(" {} at {},", human_bytes(one.plan.total()), one.tp);
+  alt.back() = '.';
+  return {{"Memory of a rank, and what goes through f and g, for the model of this run",
+           fmt::format("by formula, for {}", printable(run.view().preset, 40)), alt,
+           [cases](Sketch& sketch, PlotPoint at, float width) {
+             return paint_split_cases(sketch, cases, at, width);
+           }}};
+}
+
+std::vector<LessonPicture> pictures() {
   return {
-      {"06_ddp",
-       "idea",
-       {"Four replicas of one model", "",
-        "Four ranks side by side. Each holds all weights, takes samples of its own and works out a "
-        "gradient. An all-reduce gives the mean of the four gradients to each of them, so that all make "
-        "the same update and their weights stay equal.",
-        paint_replicas}},
-      {"07_tensor_parallel",
-       "idea",
+      {"idea",
        {"One MLP on two ranks: the first matrix cut by columns, the second by rows",
         "hatched: what the rank holds or computes",
         "Two lanes, one a rank. Both hold x whole. Rank 0 has the left half of the columns of W1 and rank "
@@ -199,4 +197,7 @@ std::vector<LessonPicture> replicas_pictures() {
         paint_split_layers}}};
 }
 
-}  // namespace isobar
+const AddLessonView kView{{"07_tensor_parallel", pictures, own_split_layers}};
+
+}  // namespace
+}  // namespace isobar::lesson_07

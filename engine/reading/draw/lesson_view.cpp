@@ -1,13 +1,11 @@
-#include "draw/own_picture.h"
+#include "draw/lesson_view.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "core/find.h"
 #include "core/text.h"
-#include "draw/own/own_run.h"
 
 namespace isobar {
 
@@ -15,21 +13,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-struct OwnKind {
-  const char* lesson;
-  OwnPicture (*make)(const OwnRun&);
-};
-constexpr std::array<OwnKind, 11> kOwnKinds = {{{"00_sgd", own_descent},
-                                                {"01_baseline", own_step_and_memory},
-                                                {"02_workers", own_workers},
-                                                {"03_gpu_loader", own_loaders},
-                                                {"04_amp", own_gradients},
-                                                {"05_fusion", own_roofline},
-                                                {"06_ddp", own_buckets},
-                                                {"07_tensor_parallel", own_split_layers},
-                                                {"08_cuda_graphs", own_host_and_device},
-                                                {"09_all_reduce", own_all_reduce},
-                                                {"10_buckets", own_buckets}}};
+std::vector<LessonView>& views() {
+  static std::vector<LessonView> out;
+  return out;
+}
+
+std::vector<LessonPicture> collected() {
+  std::vector<LessonPicture> out;
+  for (const LessonView& view : views()) {
+    for (LessonPicture& picture : view.pictures()) {
+      picture.lesson = view.lesson;
+      out.push_back(std::move(picture));
+    }
+  }
+  std::ranges::stable_sort(out, {}, [](const LessonPicture& picture) {
+    return std::pair(picture.lesson, picture.name != "idea");
+  });
+  return out;
+}
 
 /// "measured here: 02_workers, cpu_micro, on cpu, 2026-11-25, run NAME"
 std::string own_note(const fs::path& folder, const RunView& view) {
@@ -43,20 +44,33 @@ std::string own_note(const fs::path& folder, const RunView& view) {
 
 }  // namespace
 
+AddLessonView::AddLessonView(const LessonView& view) { views().push_back(view); }
+
+const std::vector<LessonPicture>& all_lesson_pictures() {
+  static const std::vector<LessonPicture> kPictures = collected();
+  return kPictures;
+}
+
+const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_view name) {
+  return find_where(all_lesson_pictures(), [&](const LessonPicture& picture) {
+    return picture.lesson == lesson && picture.name == name;
+  });
+}
+
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint) { return {{}, why, hint}; }
 
 OwnPicture own_picture(const fs::path& run) {
   OwnRun own{run, std::make_shared<RunReader>(run, /*keep_series=*/true), {}, ""};
   own.reader->read_all();
   const std::string& lesson = own.view().lesson;
-  const OwnKind* const kind = find_by(kOwnKinds, &OwnKind::lesson, std::string_view(lesson));
-  if (kind == nullptr)
+  const LessonView* const mine = find_by(views(), &LessonView::lesson, std::string_view(lesson));
+  if (mine == nullptr)
     return nothing_to_draw(lesson.empty() ? "the run does not say of which lesson it is"
                                           : printable(lesson, 40) + " has no picture of its own",
                            "./isobar show RUN shows what it recorded");
   own.steady = steady_figures(own.view(), own.reader->series(), std::nullopt);
   own.note = own_note(run, own.view());
-  return kind->make(own);
+  return mine->own(own);
 }
 
 }  // namespace isobar

@@ -1,102 +1,24 @@
-// Lessons 06 and 10: gradients travel while backward goes on, in buckets of several sizes. Time by that size,
-// measured and predicted, and the loss with and without sending buffers.
+// Pictures: buckets of several sizes; time by that size, measured and predicted; the loss with and without
+// sending buffers.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <map>
 
 #include "analyse/number_table.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/find.h"
 #include "core/text.h"
-#include "draw/bars.h"
 #include "draw/chart.h"
-#include "draw/pictures/pictures.h"
-#include "formula/bucket_plan.h"
+#include "draw/lesson_view.h"
+#include "draw/overlapped_step.h"
 #include "formula/link.h"
-#include "formula/overlap.h"
-#include "formula/step_time.h"
 
-namespace isobar {
+namespace isobar::lesson_10 {
 namespace {
 
-struct Network {
-  int ranks;
-  double gbit_per_s, latency_us;
-};
-constexpr Network kNode = {4, 10, 50};
 constexpr Network kFarNodes = {16, 10, 250};
-
-/// A step of base in bf16 on an A100, all fused, as lesson 06 trains.
-StepTime bucket_step(std::int64_t batch) {
-  StepForm form;
-  form.shape = kBaseShape;
-  form.batch = batch;
-  form.precision = AmpMode::bf16;
-  form.fused_adam = form.fused_bias_gelu = form.fused_residual_norm = true;
-  form.fused_qkv = form.fused_head_loss = form.fused_grad_norm = true;
-  return predict_step(form, rates_of("A100"));
-}
-
-/// A cap for the first bucket, one for the others.
-std::vector<PlannedBucket> base_plan(std::int64_t first_mib, std::int64_t mib) {
-  return bucket_plan(gradient_bytes(kBaseShape, /*joins_qkv=*/true), first_mib << 20, mib << 20);
-}
-
-std::vector<BucketTime> bucket_times(const std::vector<PlannedBucket>& plan, double backward_us,
-                                     const Network& network) {
-  const Link link = link_of(network.latency_us, network.gbit_per_s);
-  return even_bucket_times(plan, backward_us,
-                           [&](double bytes) { return ring_all_reduce_us(link, network.ranks, bytes); });
-}
-
-GanttSpan ms_span(const Theme& theme, double begin_us, double end_us, const char* stage,
-                  std::string words = "") {
-  return stage_span(theme, begin_us * 1e-3, end_us * 1e-3, stage, std::move(words));
-}
-
-/// A step whose optimize begins when its gradients are there.
-GanttRow loop_row(const Theme& theme, const StepTime& step, double done_us) {
-  const double forward = step.forward.total_us(), backward = step.backward.total_us();
-  return {"the loop",
-          {ms_span(theme, 0, forward, "forward", "forward"),
-           ms_span(theme, forward, forward + backward, "backward", "backward"),
-           ms_span(theme, done_us, done_us + step.optimize_us, "optimize")}};
-}
-
-Gantt bucket_gantt(const Theme& theme) {
-  const StepTime step = bucket_step(kBaseBatch);
-  const double forward = step.forward.total_us(), backward = step.backward.total_us();
-  const std::vector<PlannedBucket> plan = base_plan(1, 25);
-  const std::vector<BucketTime> times = bucket_times(plan, backward, kNode);
-  const std::vector<double> finishes = bucket_finishes_us(times);
-  const double done = forward + std::max(backward, finishes.back());
-  Gantt out{.rows = {loop_row(theme, step, done)}, .axis = "time in ms"};
-  for (std::size_t i = 0; i < plan.size(); ++i) {
-    const double end = forward + finishes[i];
-    GanttSpan sent = ms_span(theme, end - times[i].cost_us, end, "comm",
-                             fmt::format("{:.1f} MB", static_cast<double>(plan[i].bytes) * 1e-6));
-    sent.may_stand_beside = true;
-    out.rows.push_back({fmt::format("bucket {}", i), {sent}});
-  }
-  out.end = (done + step.optimize_us) * 1.02e-3;
-  return out;
-}
-
-float paint_buckets(Sketch& sketch, PlotPoint at, float width) {
-  const Theme& theme = sketch.theme();
-  at.y = paint_gantt(sketch, bucket_gantt(theme), at, width);
-  at.y = sketch.legend(
-      at, width,
-      std::array{stage_entry(theme, "forward"), stage_entry(theme, "backward"),
-                 stage_entry(theme, "comm", "all-reduce of the bucket"), stage_entry(theme, "optimize")});
-  return sketch.words({at.x, at.y + sketch.px(4)}, width,
-                      "A bucket is sent as soon as backward has made its last gradient and the bucket before "
-                      "it is through. The gradients of the last layers come first.");
-}
 
 struct SizedStep {
   std::string words;
@@ -277,21 +199,9 @@ float paint_study(Sketch& sketch, PlotPoint at, float width) {
   return paint_measured(sketch, kLosses, paint_losses, at, width);
 }
 
-}  // namespace
-
-std::vector<LessonPicture> buckets_pictures() {
+std::vector<LessonPicture> pictures() {
   return {
-      {"06_ddp",
-       "buckets",
-       {"Buckets of gradients beside backward",
-        "by formula: base in bf16, 16 samples a rank, 4 A100 at 10 Gbit/s, comm.bucket_mb = 25; gradients "
-        "become ready evenly",
-        "Rows over time in milliseconds: the loop with forward, backward and optimize, and below it the "
-        "all-reduce of each of the buckets. All but the last of them run beside backward; optimize begins "
-        "when the last one is through.",
-        paint_buckets}},
-      {"10_buckets",
-       "idea",
+      {"idea",
        {"Small buckets, large ones, a single one",
         "by formula: base in bf16, 16 samples a rank, 16 A100 at 10 Gbit/s and 250 us, all buckets of one "
         "size; gradients become ready evenly",
@@ -300,8 +210,7 @@ std::vector<LessonPicture> buckets_pictures() {
         "latency, and optimize begins long after backward. With 25 MiB it begins soon after backward. With "
         "a single bucket the network begins only when backward is done.",
         paint_bucket_sizes}},
-      {"10_buckets",
-       "study",
+      {"study",
        {"Bucket size and buffers: two figures of a study, redone",
         "after C. O'Brien, ECMWF; first and last measured here, the middle one by formula",
         "Three charts below each other. First, milliseconds a step over the size of a bucket, measured on "
@@ -312,4 +221,7 @@ std::vector<LessonPicture> buckets_pictures() {
         paint_study}}};
 }
 
-}  // namespace isobar
+const AddLessonView kView{{"10_buckets", pictures, own_buckets}};
+
+}  // namespace
+}  // namespace isobar::lesson_10

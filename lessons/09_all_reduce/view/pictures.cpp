@@ -1,4 +1,5 @@
-// Lesson 09: how long each size took, what that is of the link, and the link that these times fit.
+// Pictures: a ring of four in the middle of its two phases, worked out by the rules of the lesson's own ring;
+// and how long each size of a run took, what that is of the link, and the link that these times fit.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,20 +7,40 @@
 #include <cmath>
 
 #include "analyse/all_reduce_run.h"
-#include "analyse/run_case.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
-#include "draw/own/own_run.h"
+#include "draw/lesson_view.h"
 #include "draw/theatre_scene.h"
 #include "formula/link_fit.h"
 
-namespace isobar {
-
-namespace fs = std::filesystem;
-
+namespace isobar::lesson_09 {
 namespace {
+
+constexpr int kRingRanks = 4;
+constexpr double kRingBytes = 4 << 20, kRingLatency_us = 50, kRingGbitPerS = 10;
+constexpr std::size_t kMidReduce = 2, kMidSpread = 4;  // steps done
+
+float paint_moment(Sketch& sketch, const Theatre& theatre, std::size_t done, PlotPoint at, float width) {
+  at.y = sketch.words(at, width, theatre_sentence(theatre, done)) + sketch.px(8);
+  at.y = paint_theatre(sketch, theatre, done, at, width) + sketch.px(6);
+  for (const std::string& line : theatre_counter_lines(theatre, theatre.after(done)))
+    at.y = sketch.words(at, width, line, {.colour = sketch.theme().dim});
+  return at.y;
+}
+
+float paint_ring(Sketch& sketch, PlotPoint at, float width) {
+  const Theatre theatre = plan_theatre(AllReduceKind::ring, kRingRanks, kRingRanks, kRingBytes,
+                                       link_of(kRingLatency_us, kRingGbitPerS));
+  at.y = paint_theatre_clock(sketch, theatre, kMidReduce, at, width) + sketch.px(10);
+  at.y = paint_theatre_legend(sketch, theatre, at, width) + sketch.px(12);
+  const auto moment = [&](std::size_t done) {
+    return
+        [&, done](PlotPoint place, float wide) { return paint_moment(sketch, theatre, done, place, wide); };
+  };
+  return paint_pair(sketch, at, width, 710, moment(kMidReduce), moment(kMidSpread));
+}
 
 constexpr double kLatencyBytes = 64;  // of the all-reduce whose time a probe calls latency
 
@@ -43,7 +64,7 @@ struct Timings {
 };
 
 /// The newest probe of each backend, of the runs that lie beside this one.
-std::vector<Beside> probes_beside(const fs::path& folder, int ranks) {
+std::vector<Beside> probes_beside(const std::filesystem::path& folder, int ranks) {
   constexpr std::size_t kMostRuns = 200;
   std::vector<Beside> out;
   std::size_t looked_at = 0;
@@ -79,27 +100,27 @@ std::string rate_text(double bytes_per_us) {
   return fmt::format("{:.3g} GB/s", bytes_per_us * 1e-3);
 }
 
-std::string size_text(double bytes) { return human_bytes(static_cast<std::uint64_t>(std::llround(bytes))); }
-
 std::vector<std::string> fit_lines(const Timings& timings, const LinkFit& fit) {
   const TimedSize& last = fit.medians.back();
   const std::string beta = fit.link.bytes_per_us > 0
                                ? fmt::format(" (beta = 1/B = {:.3g} ns a byte)", 1e3 / fit.link.bytes_per_us)
                                : "";
-  std::vector<std::string> out = {fmt::format("Fitted link: alpha = {:.3g} us a message, B = {}{}. Its "
-                                              "curve, {}, misses the medians by {:.0f} % at most.",
-                                              fit.link.latency_us, rate_text(fit.link.bytes_per_us), beta,
-                                              all_reduce_formula(timings.kind), 100 * fit.worst),
-                                  fmt::format("busbw at {}: {:.3g} GB/s.", size_text(last.bytes),
-                                              timings.busbw(last.bytes, last.time_us))};
+  std::vector<std::string> out = {
+      fmt::format("Fitted link: alpha = {:.3g} us a message, B = {}{}. Its "
+                  "curve, {}, misses the medians by {:.0f} % at most.",
+                  fit.link.latency_us, rate_text(fit.link.bytes_per_us), beta,
+                  all_reduce_formula(timings.kind), 100 * fit.worst),
+      fmt::format("busbw at {}: {:.3g} GB/s.", value_text(Quantity::bytes, last.bytes),
+                  timings.busbw(last.bytes, last.time_us))};
   if (timings.has_link())
     out.push_back(
         fmt::format("comm.link asks for {:.3g} us and {}.", timings.asked.latency_us,
                     timings.asked.bytes_per_us > 0 ? rate_text(timings.asked.bytes_per_us) : "no limit"));
   for (const Beside& one : timings.beside)
-    out.push_back(fmt::format(
-        "{} between {} ranks (run {}): {} at 64 B, busbw {:.3g} GB/s at {}.", one.link.backend, timings.ranks,
-        one.run, microseconds_text(one.link.latency_us), one.link.busbw_gb_per_s, size_text(one.link.bytes)));
+    out.push_back(fmt::format("{} between {} ranks (run {}): {} at 64 B, busbw {:.3g} GB/s at {}.",
+                              one.link.backend, timings.ranks, one.run,
+                              microseconds_text(one.link.latency_us), one.link.busbw_gb_per_s,
+                              value_text(Quantity::bytes, one.link.bytes)));
   return out;
 }
 
@@ -234,8 +255,6 @@ OwnPicture picture_of(const Timings& timings, const std::string& note) {
            note, alt, body}};
 }
 
-}  // namespace
-
 OwnPicture own_all_reduce(const OwnRun& run) {
   try {
     return picture_of(timings_of(run), run.note);
@@ -244,4 +263,20 @@ OwnPicture own_all_reduce(const OwnRun& run) {
   }
 }
 
-}  // namespace isobar
+std::vector<LessonPicture> pictures() {
+  return {
+      {"idea",
+       {"A ring of four ranks, before its third step and before its fifth",
+        "4 MiB over a link of 50 us and 10 Gb/s, worked out with the lesson's own ring",
+        "Four columns, one a rank, of four chunks with a number each. In the first picture the third of "
+        "three steps of the reduce phase comes next: every rank sends one chunk, a sum of three ranks, to "
+        "its right neighbour, which adds its own, so that four cells on a diagonal will hold the sum of "
+        "all. In the second the spread phase is under way: sums of all go round the same way and take the "
+        "place of parts. A bar above shows the six steps in the colours of both phases.",
+        paint_ring}}};
+}
+
+const AddLessonView kView{{"09_all_reduce", pictures, own_all_reduce}};
+
+}  // namespace
+}  // namespace isobar::lesson_09

@@ -1,15 +1,16 @@
-// Lesson 01: the model, and what a step of it keeps in memory.
+// Pictures: the model, and what a step of it keeps in memory; and what a step of a run took and kept.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <map>
 
+#include "core/text.h"
 #include "draw/bars.h"
-#include "draw/pictures/pictures.h"
+#include "draw/lesson_view.h"
 #include "formula/vit_memory.h"
 
-namespace isobar {
+namespace isobar::lesson_01 {
 namespace {
 
 constexpr float kPanelHeight = 128;
@@ -171,19 +172,56 @@ float paint_memory(Sketch& sketch, PlotPoint at, float width) {
                     bar("base", kBaseShape, kBaseBatch));
 }
 
-}  // namespace
+StackedBar own_step_bar(const Theme& theme, const RunSummary& summary) {
+  StackedBar out;
+  out.title = "Time of a step, mean of the steady ones";
+  out.total = fmt::format("{:.2f} ms", summary.step_us * 1e-3);
+  out.axis = "time in ms";
+  out.unit = 1e3;
+  double rest = summary.step_us;
+  for (const auto& [stage, us] : summary.stages_us) {
+    out.parts.push_back(stage_part(theme, stage, us));
+    rest -= us;
+  }
+  out.parts.push_back(stage_part(theme, "rest", std::max(0.0, rest)));
+  return out;
+}
 
-std::vector<LessonPicture> baseline_pictures() {
+StackedBar own_memory_bar(const Theme& theme, const RunView& view) {
+  const std::uint64_t peak = view.summary.peak_bytes;
+  StackedBar out =
+      memory_bar(theme, "Memory at its peak, by formula", view.memory, static_cast<double>(peak));
+  out.mark = static_cast<double>(peak);
+  if (peak > 0) out.mark_words = "upright line: the peak as it was, " + human_bytes(peak);
+  return out;
+}
+
+OwnPicture own_step_and_memory(const OwnRun& run) {
+  const RunView view = run.view();
+  if (!(view.summary.step_us > 0) || view.summary.stages_us.empty())
+    return nothing_to_draw("no stages of steady steps are known",
+                           "let it run on beyond its warm-up, then ask again");
+  const std::string alt =
+      fmt::format("Two stacked bars: a step of {:.1f} ms by stage, and the memory of a rank by category.",
+                  view.summary.step_us * 1e-3);
+  const auto body = [view](Sketch& sketch, PlotPoint at, float width) {
+    at.y = paint_stacked_bar(sketch, own_step_bar(sketch.theme(), view.summary), at, width);
+    if (view.memory.empty()) return at.y;
+    return paint_stacked_bar(sketch, own_memory_bar(sketch.theme(), view), {at.x, at.y + sketch.px(18)},
+                             width);
+  };
+  return {{"A step of this run, and its memory", run.note, alt, body}};
+}
+
+std::vector<LessonPicture> pictures() {
   return {
-      {"01_baseline",
-       "idea",
+      {"idea",
        {"From one state of the weather to the next: a vision transformer", "",
         "Four stations from left to right. Fields of the weather are cut into patches. Each patch becomes a "
         "token, a row of E values. In each of D blocks attention lets every token look at all others, and an "
         "MLP then works on each token by itself. At the end each token becomes its patch of the forecast.",
         paint_transformer}},
-      {"01_baseline",
-       "memory",
+      {"memory",
        {"What a step keeps in memory",
         "by formula, fp32; what the program and its libraries take is left out",
         "Two stacked bars of memory by category. In cpu_tiny weights, gradients and moments of Adam take "
@@ -191,4 +229,7 @@ std::vector<LessonPicture> baseline_pictures() {
         paint_memory}}};
 }
 
-}  // namespace isobar
+const AddLessonView kView{{"01_baseline", pictures, own_step_and_memory}};
+
+}  // namespace
+}  // namespace isobar::lesson_01

@@ -1,4 +1,4 @@
-// Lessons 02, 03, 06 and 10: what ran when, from the spans of a run.
+// What ran when, from the spans of a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/bars.h"
-#include "draw/own/own_run.h"
+#include "draw/lesson_view.h"
 #include "draw/stage_bars.h"
 
 namespace isobar {
@@ -156,14 +156,14 @@ OwnPicture own_loaders(const OwnRun& run) {
 OwnPicture own_buckets(const OwnRun& run) {
   if (run.view().summary.world < 2)
     return nothing_to_draw("the run has one rank, whose gradients travel nowhere",
-                           "./isobar run 06_ddp --ranks 2 makes one that has buckets to show");
+                           "--ranks 2 makes one that has buckets to show");
   return timeline_picture(run, is_bucket_track, "The buckets of this run beside its backward", 1);
 }
 
 OwnPicture own_host_and_device(const OwnRun& run) {
   if (run.view().device == "cpu")
     return nothing_to_draw("on a processor host and device are one: nothing is launched",
-                           "./isobar show 08_cuda_graphs --recorded --picture FILE.svg");
+                           "./isobar show LESSON --recorded --picture FILE.svg draws a recorded one");
   const HostAndDevice times = host_and_device(run.steady);
   const double host_us = total_us(times.host), device_us = total_us(times.device);
   if (!(device_us > 0))

@@ -1,16 +1,12 @@
-// Lessons 04 and 05: the run's gradients over the ranges of types; its operators under the roofs of its
-// device.
+// A run's operators under the roofs of its device.
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "analyse/gradient_histograms.h"
 #include "analyse/operators.h"
 #include "analyse/run_prediction.h"
-#include "core/error.h"
-#include "draw/own/own_run.h"
+#include "draw/lesson_view.h"
 #include "draw/roofline.h"
-#include "draw/type_ranges.h"
 #include "formula/model_shape.h"
 
 namespace isobar {
@@ -100,25 +96,6 @@ OwnPicture own_roofline(const OwnRun& run) {
                        "classes of operators.",
                        chart.points.size()),
            body}};
-}
-
-OwnPicture own_gradients(const OwnRun& run) {
-  std::vector<GradientHistogram> all;
-  try {
-    all = read_gradient_histograms(run.folder);
-  } catch (const Error&) {  // it kept none, which is the default
-    OwnPicture out = own_roofline(run);
-    if (out.nothing.empty()) return out;
-    return nothing_to_draw("the run kept no histograms of its gradients, and watched no operators",
-                           "./isobar run 04_amp --set amp.histogram_every=10");
-  }
-  const GradientHistogram last = histogram_at(all, -1);
-  return {{fmt::format("The gradients of this run in step {}", last.step), run.note,
-           "A histogram of gradients by their power of two, and below it what fp32, tf32, bf16 and fp16 can "
-           "hold.",
-           [last](Sketch& sketch, PlotPoint at, float width) {
-             return paint_type_ranges(sketch, last, at, width);
-           }}};
 }
 
 }  // namespace isobar

@@ -1,13 +1,12 @@
-// Lesson 08: who waits for whom, the device or the host.
-#include <fmt/format.h>
+// Picture: who waits for whom, the device or the host.
 
 #include <algorithm>
 #include <array>
 
 #include "draw/bars.h"
-#include "draw/pictures/pictures.h"
+#include "draw/lesson_view.h"
 
-namespace isobar {
+namespace isobar::lesson_08 {
 namespace {
 
 constexpr int kKernels = 10;
@@ -60,12 +59,9 @@ float paint_host_and_device(Sketch& sketch, PlotPoint at, float width) {
                  LegendEntry{"the kernel runs", theme.series[6]}});
 }
 
-}  // namespace
-
-std::vector<LessonPicture> graph_pictures() {
+std::vector<LessonPicture> pictures() {
   return {
-      {"08_cuda_graphs",
-       "idea",
+      {"idea",
        {"Host and device", "schematic: steps of ten kernels, each of which takes half as long as its launch",
         "Two pairs of rows over time, host above device. Launched one by one, every short kernel waits for "
         "its launch, so that the device has gaps. Replayed, one short call of the host starts all kernels "
@@ -73,4 +69,7 @@ std::vector<LessonPicture> graph_pictures() {
         paint_host_and_device}}};
 }
 
-}  // namespace isobar
+const AddLessonView kView{{"08_cuda_graphs", pictures, own_host_and_device}};
+
+}  // namespace
+}  // namespace isobar::lesson_08

@@ -1,0 +1,78 @@
+#pragma once
+// What a lesson adds to the programs that read runs: the pictures that carry its ideas, and the one that is
+// drawn from a run of it. They lie in lessons/NN_name/view.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyse/run_reader.h"
+#include "analyse/steady.h"
+#include "draw/sketch.h"
+#include "formula/vit_counts.h"
+
+namespace isobar {
+
+/// The presets that pictures are of.
+inline constexpr VitShape kTinyShape = {.height = 72, .width = 144, .embed = 96, .depth = 4, .heads = 2};
+inline constexpr std::int64_t kTinyBatch = 4;
+inline constexpr VitShape kBaseShape = {};
+inline constexpr std::int64_t kBaseBatch = 16;
+
+/// lessons/make_pictures.sh writes it into lessons/NN_name/pictures/NAME.svg; the window draws it itself.
+struct LessonPicture {
+  std::string name;  ///< of its file, "idea"
+  Drawing drawing;
+  std::string lesson = {};  ///< filled in
+};
+
+struct OwnPicture {
+  Drawing drawing;           ///< without a body where there is nothing to draw
+  std::string nothing = {};  ///< why there is nothing to draw; "" = there is
+  std::string hint = {};     ///< what to do then
+};
+
+/// What an own picture is drawn from.
+struct OwnRun {
+  std::filesystem::path folder;
+  std::shared_ptr<RunReader> reader;
+  SteadyFigures steady;
+  std::string note;  ///< where the values are from
+
+  const RunView& view() const { return reader->view(); }
+};
+
+struct LessonView {
+  std::string_view lesson;  ///< "02_workers"
+  std::vector<LessonPicture> (*pictures)();
+  OwnPicture (*own)(const OwnRun& run);
+};
+
+/// Adds a lesson before main() begins, to programs that link isobar::views.
+struct AddLessonView {
+  explicit AddLessonView(const LessonView& view);
+};
+
+/// In the order of the lessons; of each lesson `idea` first.
+const std::vector<LessonPicture>& all_lesson_pictures();
+
+/// Null where there is none of this name.
+const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_view name);
+
+/// The picture of a lesson's idea, drawn from a run of that lesson. Error (exit code 2) when the folder holds
+/// no run. Reads the run's files: call it when they have changed, not for every frame.
+OwnPicture own_picture(const std::filesystem::path& run);
+
+/// A picture without a body.
+OwnPicture nothing_to_draw(const std::string& why, const std::string& hint);
+
+// Pictures of a run that several lessons have.
+/// Loop, device and what ran beside them: the threads that read, or the buckets of gradients.
+OwnPicture own_loaders(const OwnRun& run);
+OwnPicture own_buckets(const OwnRun& run);
+OwnPicture own_host_and_device(const OwnRun& run);
+/// Operators under the roofs of the run's device.
+OwnPicture own_roofline(const OwnRun& run);
+
+}  // namespace isobar
