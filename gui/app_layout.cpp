@@ -50,9 +50,9 @@ void App::draw_left(const Data& data, Requests& ask) {
 }
 
 void App::draw_view(const Data& data, View view, Requests& ask) {
-  static constexpr DrawPanel* kDraws[kViews] = {draw_watch,       draw_descent,  draw_theatre, draw_compare,
-                                                draw_playground,  draw_timeline, draw_maps,    draw_code,
-                                                draw_lesson_page, draw_run_form};
+  static constexpr DrawPanel* kDraws[kViews] = {draw_watch,      draw_scene,       draw_compare,
+                                                draw_playground, draw_timeline,    draw_maps,
+                                                draw_code,       draw_lesson_page, draw_run_form};
   kDraws[static_cast<std::size_t>(view)](ui_, data, state_, ask);
 }
 
@@ -74,7 +74,7 @@ void App::draw_centre(const Data& data, float width, Requests& ask) {
     if (i > 0) ImGui::SameLine(0, ui_.px(2));
     const std::string title = view == View::compare && !state_.compared.empty()
                                   ? fmt::format("Compare {}", state_.compared.size())
-                                  : view_title(view);
+                                  : view_title(view, card == nullptr ? nullptr : &card->info);
     if (ui_.choice(title, state_.view == view)) state_.view = view;
   }
   ui_.gap(0);

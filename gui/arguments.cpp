@@ -88,6 +88,7 @@ void Arguments::choose(AppState& state) const {
   const std::optional<View> view = view_of(panel_);
   if (!view) throw Error("there is no panel \"" + printable(panel_, 40) + "\"", "--panel", view_names());
   state.view = *view;
+  if (*view == View::scene) state.scenes.wanted = panel_;
   if (*view == View::lesson || *view == View::run) state.side = *view;
   for (const std::string& place : places_) {
     const bool run = is_run_folder(place) || !event_files(place).empty();

@@ -9,10 +9,6 @@ namespace isobar {
 void draw_player(Ui& ui, StepPlayer& player, std::size_t last, double now_s) {
   constexpr std::size_t kMostAtOnce = 100'000;
   const bool at_end = player.shown >= last, at_start = player.shown == 0;
-  const auto stop_at = [&](std::size_t place) {
-    player.shown = place;
-    player.playing = false;
-  };
   if ((ui.button("Step", ButtonKind::primary, !at_end, "step forward") || ui.pressed('N')) && !at_end)
     ++player.shown;
   ui.tip("N");
@@ -23,8 +19,9 @@ void draw_player(Ui& ui, StepPlayer& player, std::size_t last, double now_s) {
     player.playing = !player.playing;
     player.next_s = now_s;
   }
-  if (ui.beside().button("To the start", ButtonKind::quiet, !at_start)) stop_at(0);
-  if (ui.beside().button("To the end", ButtonKind::quiet, !at_end)) stop_at(std::min(last, kMostAtOnce));
+  if (ui.beside().button("To the start", ButtonKind::quiet, !at_start)) player.stop_at(0);
+  if (ui.beside().button("To the end", ButtonKind::quiet, !at_end))
+    player.stop_at(std::min(last, kMostAtOnce));
   if (player.playing) ui.ask_frame();
 }
 

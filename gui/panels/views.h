@@ -11,10 +11,8 @@ using DrawPanel = void(Ui& ui, const Data& data, AppState& state, Requests& ask)
 DrawPanel draw_watch;
 /// Any number of runs over each other, with the keys that differ.
 DrawPanel draw_compare;
-/// Lesson 00, live: the path over the contours of the loss, taken step by step, from a start that is dragged.
-DrawPanel draw_descent;
-/// An all-reduce step by step: chunks with their values move between ranks.
-DrawPanel draw_theatre;
+/// What a lesson lets a learner go through step by step (draw/scene.h).
+DrawPanel draw_scene;
 /// A step as the formulas give it for this machine, for settings that are turned.
 DrawPanel draw_playground;
 /// Some steps of a run with everything that ran beside the training loop, and its ranks side by side.

@@ -14,26 +14,29 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<const char*, kViews> kViewNames = {
-    "watch", "descent", "theatre", "compare", "predict", "timeline", "maps", "code", "lesson", "run"};
-constexpr std::array<const char*, kViews> kViewTitles = {
-    "Watch", "Descent", "Theatre", "Compare", "Predict", "Timeline", "Maps", "Code", "Lesson", "Settings"};
+constexpr std::array<const char*, kViews> kViewNames = {"watch", "scene", "compare", "predict", "timeline",
+                                                        "maps",  "code",  "lesson",  "run"};
+constexpr std::array<const char*, kViews> kViewTitles = {"Watch", "Scene", "Compare", "Predict", "Timeline",
+                                                         "Maps",  "Code",  "Lesson",  "Settings"};
 
 }  // namespace
 
 const char* view_name(View view) { return kViewNames[static_cast<std::size_t>(view)]; }
 
-const char* view_title(View view) { return kViewTitles[static_cast<std::size_t>(view)]; }
+const char* view_title(View view, const LessonInfo* lesson) {
+  if (view == View::scene && lesson != nullptr && scene_of(*lesson) != nullptr)
+    return scene_of(*lesson)->title;
+  return kViewTitles[static_cast<std::size_t>(view)];
+}
 
 bool suits(View view, const LessonInfo& lesson) {
-  if (view == View::descent) return lesson.name == "00_sgd";
-  // Of lesson 09, and of gradients that travel in buckets.
-  if (view == View::theatre) return honours(lesson, "comm.algorithm") || honours(lesson, "comm.bucket_mb");
+  if (view == View::scene) return scene_of(lesson) != nullptr;
   if (view == View::predict || view == View::maps) return !lesson.stands_alone;
   return true;
 }
 
 std::optional<View> view_of(std::string_view name) {
+  if (scene_named(name) != nullptr) return View::scene;
   const auto* const found = std::find(kViewNames.begin(), kViewNames.end(), name);
   return found == kViewNames.end() ? std::nullopt
                                    : std::optional(static_cast<View>(found - kViewNames.begin()));

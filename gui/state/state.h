@@ -25,12 +25,12 @@ namespace isobar {
 
 class Error;
 
-enum class View { watch, descent, theatre, compare, predict, timeline, maps, code, lesson, run };
-inline constexpr int kViews = 10;
+enum class View { watch, scene, compare, predict, timeline, maps, code, lesson, run };
+inline constexpr int kViews = 9;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
-/// "Watch", "Compare", ...; that of `run` is "Settings".
-const char* view_title(View view);
+/// "Watch", "Compare", ...; that of `run` is "Settings", that of `scene` what the lesson calls it.
+const char* view_title(View view, const LessonInfo* lesson = nullptr);
 /// Whether it has something to show of this lesson.
 bool suits(View view, const LessonInfo& lesson);
 std::optional<View> view_of(std::string_view name);
@@ -242,8 +242,7 @@ struct AppState {
   TimelineState timeline;
   MapsState maps;
   PlayState play;
-  DescentState descent;
-  TheatreState theatre;
+  ScenesState scenes;
   CourseState course;
   CodeState code;
   std::map<std::string, FormState> forms;  ///< by lesson, kept while another one is looked at

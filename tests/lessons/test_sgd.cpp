@@ -2,7 +2,7 @@
 // on purpose in figures, and what is refused.
 #include <cmath>
 
-#include "analyse/descent.h"
+#include "00_sgd/view/descent.h"
 #include "config/load.h"
 #include "lessons/alone_run.h"
 #include "samples/line.h"
@@ -10,6 +10,8 @@
 #include "support/says.h"
 
 namespace isobar::test_sgd {
+
+using namespace lesson_00;
 
 namespace fs = std::filesystem;
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/descent.h"
+#include "00_sgd/view/descent.h"
+#include "00_sgd/view/plane.h"
 #include "config/load.h"
 #include "core/files.h"
-#include "draw/descent_scene.h"
 #include "draw/lesson_view.h"
 
 namespace isobar::lesson_00 {

@@ -7,11 +7,24 @@
 #include <limits>
 #include <numeric>
 
+#include "00_sgd/view/descent.h"
 #include "core/text.h"
 #include "course/rules/parts.h"
 
 namespace isobar::lesson_00 {
 namespace {
+
+/// The path of a run, of one step or more.
+Descent descent_of(const RuleInput& input, const NamedRun& run) {
+  std::optional<Descent> out;
+  try {
+    out = read_descent(run.run->folder, input.home);
+  } catch (const Error& error) {
+    throw Cannot{fmt::format("the path of `{}` cannot be read: {}", run.name, error.what()), run.name};
+  }
+  if (out->steps() == 0) throw Cannot{fmt::format("`{}` made no step", run.name), run.name};
+  return std::move(*out);
+}
 
 /// Values that lie nearer to the best are as good: a step more or less is no difference.
 constexpr double kAsGoodPath = 0.05;

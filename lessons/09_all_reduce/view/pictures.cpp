@@ -6,13 +6,13 @@
 #include <array>
 #include <cmath>
 
-#include "analyse/all_reduce_run.h"
+#include "09_all_reduce/view/all_reduce_run.h"
+#include "09_all_reduce/view/theatre_picture.h"
 #include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
 #include "draw/lesson_view.h"
-#include "draw/theatre_scene.h"
 #include "formula/link_fit.h"
 
 namespace isobar::lesson_09 {

@@ -6,7 +6,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "analyse/theatre_run.h"
+#include "09_all_reduce/view/all_reduce_run.h"
+#include "09_all_reduce/view/theatre_run.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
@@ -16,6 +17,25 @@
 
 namespace isobar::lesson_09 {
 namespace {
+
+/// What a run or its repeat `repeat` recorded, with one time or more.
+AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat = 0) {
+  AllReduceRun out;
+  try {
+    out = read_all_reduces(run.run->folders.at(repeat));
+  } catch (const Error& error) {
+    throw Cannot{fmt::format("the all-reduces of `{}` cannot be read: {}", run.name, error.what()), run.name};
+  }
+  if (out.medians().empty()) throw Cannot{fmt::format("`{}` timed no all-reduce", run.name), run.name};
+  return out;
+}
+
+/// A figure of each of its repeats.
+Spread over_all_reduces(const NamedRun& run, const std::function<double(const AllReduceRun&)>& figure) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < run.run->folders.size(); ++i) values.push_back(figure(all_reduces_of(run, i)));
+  return Spread(values);
+}
 
 /// The messages of the first all-reduce, as the ranks recorded them.
 Theatre first_theatre(const NamedRun& run) {

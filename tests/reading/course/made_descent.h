@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/descent.h"
+#include "00_sgd/view/descent.h"
 #include "config/load.h"
 #include "config/toml_text.h"
 #include "core/files.h"
@@ -16,6 +16,8 @@
 #include "support/temp_folder.h"
 
 namespace isobar {
+
+using lesson_00::Descent, lesson_00::RankDescent, lesson_00::walk_descent;
 
 /// What a step of so many samples takes: 1 us, and 20 ns for each.
 inline double made_step_us(std::int64_t samples) { return 1 + 0.02 * static_cast<double>(samples); }

@@ -118,34 +118,6 @@ NamedRun timed_run(const RuleInput& input, const std::string& name) {
   return out;
 }
 
-Descent descent_of(const RuleInput& input, const NamedRun& run) {
-  std::optional<Descent> out;
-  try {
-    out = read_descent(run.run->folder, input.home);
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("the path of `{}` cannot be read: {}", run.name, error.what()), run.name};
-  }
-  if (out->steps() == 0) throw Cannot{fmt::format("`{}` made no step", run.name), run.name};
-  return std::move(*out);
-}
-
-AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat) {
-  AllReduceRun out;
-  try {
-    out = read_all_reduces(run.run->folders.at(repeat));
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("the all-reduces of `{}` cannot be read: {}", run.name, error.what()), run.name};
-  }
-  if (out.medians().empty()) throw Cannot{fmt::format("`{}` timed no all-reduce", run.name), run.name};
-  return out;
-}
-
-Spread over_all_reduces(const NamedRun& run, const std::function<double(const AllReduceRun&)>& figure) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < run.run->folders.size(); ++i) values.push_back(figure(all_reduces_of(run, i)));
-  return Spread(values);
-}
-
 std::map<std::int64_t, double> distances_between(const NamedRun& run, std::string_view note) {
   std::map<std::int64_t, double> out;
   for (const int rank : ranks_in(run.run->folder)) {

@@ -6,8 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "analyse/all_reduce_run.h"
-#include "analyse/descent.h"
 #include "analyse/figure.h"
 #include "analyse/spread.h"
 #include "config/config.h"
@@ -37,15 +35,6 @@ NamedRun run_of(const RuleInput& input, const std::string& name);
 NamedRun ended_run(const RuleInput& input, const std::string& name);
 /// One that ended well, has enough steady steps, and had the processors to itself.
 NamedRun timed_run(const RuleInput& input, const std::string& name);
-
-/// The descent of such a run of lesson 00, of one step or more.
-Descent descent_of(const RuleInput& input, const NamedRun& run);
-
-/// What a run of lesson 09 recorded, or one that repeats it, with one time or more; `repeat` is below
-/// `run.run->folders.size()`.
-AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat = 0);
-/// A figure of each of its repeats.
-Spread over_all_reduces(const NamedRun& run, const std::function<double(const AllReduceRun&)>& figure);
 
 /// The largest distance of any rank from rank 0 by step, from the notes with this text: "replicas" (weights),
 /// "buffers".

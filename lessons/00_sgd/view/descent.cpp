@@ -1,4 +1,4 @@
-#include "analyse/descent.h"
+#include "00_sgd/view/descent.h"
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "record/run_folder.h"
 #include "ring/ring_plan.h"
 
-namespace isobar {
+namespace isobar::lesson_00 {
 namespace {
 
 constexpr const char* kDescentLesson = "00_sgd";
@@ -187,4 +187,4 @@ double path_distance(const std::vector<Line>& one, const std::vector<Line>& othe
   return out;
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_00

@@ -1,4 +1,4 @@
-#include "analyse/theatre.h"
+#include "09_all_reduce/view/theatre.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "core/error.h"
 #include "ring/ring_plan.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 namespace {
 
 constexpr double kMostTheatreBytes = 1e15;
@@ -228,4 +228,4 @@ TheatreTotals totals_of(const Theatre& theatre, const TheatreMoment& moment) {
           .bytes_so_far = root.sent_bytes + root.received_bytes};
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "analyse/descent.h"
+#include "00_sgd/view/descent.h"
 #include "draw/chart.h"
 #include "samples/line.h"
 
-namespace isobar {
+namespace isobar::lesson_00 {
 
 struct ScenePath {
   std::string label;  ///< in the legend; "" = it has no entry
@@ -55,4 +55,4 @@ struct FitLine {
 ChartArea paint_fit(Sketch& sketch, const LinePoints& points, const std::vector<FitLine>& lines,
                     const std::vector<std::int64_t>& batch, PlotPoint at, float width, float height);
 
-}  // namespace isobar
+}  // namespace isobar::lesson_00

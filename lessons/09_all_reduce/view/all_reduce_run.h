@@ -8,7 +8,7 @@
 #include "analyse/run_files.h"
 #include "formula/link_fit.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 
 /// One of them, over all ranks.
 struct AllReduceStep {
@@ -42,4 +42,4 @@ AllReduceRun read_all_reduces(const std::filesystem::path& run);
 /// Nothing where one of the two is quicker at every size of both, or no line can be drawn.
 std::optional<double> measured_crossing_bytes(const AllReduceRun& ring, const AllReduceRun& tree);
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

@@ -3,10 +3,10 @@
 #include <string>
 #include <vector>
 
-#include "analyse/theatre.h"
+#include "09_all_reduce/view/theatre.h"
 #include "draw/sketch.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 
 Colour phase_colour(const Theme& theme, CollectivePhase phase);
 
@@ -44,4 +44,4 @@ std::size_t theatre_step_at(const Theatre& theatre, double part);
 /// What the looks of cells and arrows mean.
 float paint_theatre_legend(Sketch& sketch, const Theatre& theatre, PlotPoint at, float width);
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

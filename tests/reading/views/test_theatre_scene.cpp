@@ -1,7 +1,7 @@
 // The theatre's drawing: it keeps to its width, no text covers another, and looks mean what they should.
 #include <algorithm>
 
-#include "draw/theatre_scene.h"
+#include "09_all_reduce/view/theatre_picture.h"
 #include "support/catch.h"
 #include "support/recording_canvas.h"
 #include "support/says.h"

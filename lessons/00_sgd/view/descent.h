@@ -9,7 +9,7 @@
 #include "samples/batch_order.h"
 #include "samples/line.h"
 
-namespace isobar {
+namespace isobar::lesson_00 {
 
 /// One rank's part of a step.
 struct DescentStep {
@@ -75,4 +75,4 @@ std::int64_t steps_until(const LinePoints& points, const std::vector<Line>& path
 /// The largest distance, in slope or intercept, between two paths after equally many steps.
 double path_distance(const std::vector<Line>& one, const std::vector<Line>& other);
 
-}  // namespace isobar
+}  // namespace isobar::lesson_00

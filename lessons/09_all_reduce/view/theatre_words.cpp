@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "09_all_reduce/view/theatre_picture.h"
 #include "core/text.h"
-#include "draw/theatre_scene.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 namespace {
 
 std::string bytes_text(double bytes) {
@@ -223,4 +223,4 @@ float paint_theatre_legend(Sketch& sketch, const Theatre& theatre, PlotPoint at,
       {.colour = theme.dim});
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

@@ -1,4 +1,4 @@
-#include "analyse/theatre_run.h"
+#include "09_all_reduce/view/theatre_run.h"
 
 #include <fmt/format.h>
 
@@ -8,12 +8,12 @@
 #include <set>
 #include <tuple>
 
-#include "analyse/all_reduce_run.h"
+#include "09_all_reduce/view/all_reduce_run.h"
 #include "core/error.h"
 #include "record/run_folder.h"
 #include "ring/ring_plan.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 
 namespace fs = std::filesystem;
 
@@ -298,4 +298,4 @@ Theatre read_theatre(const fs::path& run, std::int64_t step) {
   return all.theatre({step, ""});
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

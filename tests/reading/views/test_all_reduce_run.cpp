@@ -1,7 +1,7 @@
 // What is read of the runs of lesson 09, rank by rank.
 #include <string>
 
-#include "analyse/all_reduce_run.h"
+#include "09_all_reduce/view/all_reduce_run.h"
 #include "core/files.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"

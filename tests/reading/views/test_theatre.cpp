@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/theatre_run.h"
+#include "09_all_reduce/view/theatre_run.h"
 #include "record/json_line.h"
 #include "ring/ring_plan.h"
 #include "support/catch.h"
@@ -13,6 +13,7 @@
 #include "support/says.h"
 
 using namespace isobar;
+using namespace isobar::lesson_09;
 namespace fs = std::filesystem;
 
 namespace {

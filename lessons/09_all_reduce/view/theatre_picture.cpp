@@ -1,4 +1,4 @@
-#include "draw/theatre_scene.h"
+#include "09_all_reduce/view/theatre_picture.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "core/text.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 namespace {
 
 constexpr float kChunkRow = 30, kLeastRow = 7,
@@ -325,4 +325,4 @@ float paint_theatre(Sketch& sketch, const Theatre& theatre, std::size_t done, Pl
   return paint_sent(sketch, stage, moment, stage.bottom() + stage.below(sketch));
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

@@ -10,7 +10,7 @@
 #include "formula/link_fit.h"
 #include "ring/collective_step.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 
 inline constexpr int kMostTheatreRanks = 16;
 inline constexpr int kMostTheatreChunks = 256;
@@ -103,4 +103,4 @@ struct TheatreTotals {
 };
 TheatreTotals totals_of(const Theatre& theatre, const TheatreMoment& moment);
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

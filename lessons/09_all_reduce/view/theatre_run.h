@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "09_all_reduce/view/theatre.h"
 #include "analyse/run_files.h"
 #include "analyse/spans.h"
-#include "analyse/theatre.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 
 /// What the window lists of a run.
 inline constexpr std::size_t kMostTheatreChoices = 1000;
@@ -71,4 +71,4 @@ class TheatreRun {
 /// The first collective of step `step`.
 Theatre read_theatre(const std::filesystem::path& run, std::int64_t step);
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

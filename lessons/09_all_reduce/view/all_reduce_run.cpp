@@ -1,4 +1,4 @@
-#include "analyse/all_reduce_run.h"
+#include "09_all_reduce/view/all_reduce_run.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "core/text.h"
 #include "record/run_folder.h"
 
-namespace isobar {
+namespace isobar::lesson_09 {
 namespace {
 
 constexpr const char* kAllReduceLesson = "09_all_reduce";
@@ -105,4 +105,4 @@ std::optional<double> measured_crossing_bytes(const AllReduceRun& ring, const Al
   return crosses ? std::optional(crossing) : std::nullopt;
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_09

@@ -1,4 +1,4 @@
-#include "draw/descent_scene.h"
+#include "00_sgd/view/plane.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-namespace isobar {
+namespace isobar::lesson_00 {
 namespace {
 
 constexpr int kBands = 14;
@@ -171,4 +171,4 @@ ChartArea paint_fit(Sketch& sketch, const LinePoints& points, const std::vector<
   return area;
 }
 
-}  // namespace isobar
+}  // namespace isobar::lesson_00

@@ -1,7 +1,7 @@
 // Runs that go on, and spans that are more than a theatre holds.
 #include <fmt/format.h>
 
-#include "analyse/theatre_run.h"
+#include "09_all_reduce/view/theatre_run.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"
