@@ -178,8 +178,12 @@ void App::take_keys(const Data& data, Requests& ask) {
   }
   if (ui_.pressed('G') && !state_.run.empty()) {
     state_.compared.insert(state_.run);
+    const LessonCard* const first = find_where(project_.lessons, [](const LessonCard& card) {
+      return card.info.previous.empty() && !card.info.stands_alone;
+    });
     for (const auto& run : data.feed.runs->runs) {
-      if (run->view.lesson != "01_baseline" || run->view.state != RunState::done || run->id == state_.run)
+      if (first == nullptr || run->view.lesson != first->info.name || run->view.state != RunState::done ||
+          run->id == state_.run)
         continue;
       state_.compared.insert(run->id);
       break;

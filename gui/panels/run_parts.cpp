@@ -18,7 +18,7 @@ namespace {
 RunFacts facts_of(const Data& data, const RunEntry& run) {
   RunFacts out;
   for (const LessonCard& card : data.project.lessons) {
-    if (card.cannot_run.empty()) out.lessons.push_back(card.info.name);
+    if (card.cannot_run.empty()) out.lessons[card.info.name] = card.info.helps;
     if (card.info.name == run.view.lesson) out.honours = card.info.honours;
   }
   static const bool computes_16_bit = has_nvidia_driver() || cpu_instructions().multiplies_bf16();

@@ -60,6 +60,14 @@ std::vector<Enum> choices_in(Entry entry) {
   return out;
 }
 
+std::vector<std::string> helps_in(Entry entry) {
+  const std::vector<std::string> out = texts_in(entry);
+  for (const std::string& one : out) {
+    if (!holds(kHelps, one)) refuse_value(entry, "some of: " + joined(kHelps));
+  }
+  return out;
+}
+
 std::string needs_in(Entry entry) {
   std::string needs = text_in(entry, true);
   if (!needs.empty() && needs != "cuda") refuse_value(entry, "\"cuda\", or to be left out");
@@ -79,6 +87,7 @@ const TomlKeys<LessonInfo>& sheet_keys() {
        {"faults", [](Entry entry, LessonInfo& info) { info.faults = choices_in<Fault>(entry); }},
        {"drops_faults", [](Entry entry, LessonInfo& info) { info.drops_faults = choices_in<Fault>(entry); }},
        {"needs", [](Entry entry, LessonInfo& info) { info.needs = needs_in(entry); }},
+       {"helps", [](Entry entry, LessonInfo& info) { info.helps = helps_in(entry); }},
        {"stands_alone", &LessonInfo::stands_alone},
        {"diff_budget", &LessonInfo::diff_budget, 0, 1000},
        {"published.device", [](Entry entry, LessonInfo& info) { info.published.device = text_in(entry); }},

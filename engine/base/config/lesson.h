@@ -1,5 +1,6 @@
 #pragma once
 // What lessons/NN_name/lesson.toml says about a lesson.
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <map>
@@ -21,6 +22,10 @@ struct Published {
   std::vector<std::string> stacks;    ///< software of each year
 };
 
+/// What bounds a run, as lessons name it that do something about it. Products are of matrices, and cheaper in
+/// 16 bits where the machine multiplies these.
+inline constexpr std::array kHelps = {"data", "contention", "communication", "launch", "compute", "products"};
+
 struct LessonInfo {
   std::string name;  ///< "01_baseline"
   std::string title;
@@ -34,6 +39,7 @@ struct LessonInfo {
   std::vector<Fault> faults;            ///< that mean something in it; empty = any
   std::vector<Fault> drops_faults;      ///< those of `previous` that do not
   std::string needs;                    ///< "" = any machine; "cuda"
+  std::vector<std::string> helps;       ///< what bounds a run that it makes faster, of kHelps
   bool stands_alone = false;            ///< no rung of the ladder: it takes neither libtorch nor a data set
   Published published;
   std::map<std::string, std::string> presets;  ///< device kind ("cpu", "cuda") -> preset

@@ -153,9 +153,7 @@ std::string notice_of(const RunCase& run, const RunVerdict& out) {
   return "";
 }
 
-bool is_here(const RunFacts& facts, const std::string& lesson) {
-  return std::find(facts.lessons.begin(), facts.lessons.end(), lesson) != facts.lessons.end();
-}
+bool is_here(const RunFacts& facts, const std::string& lesson) { return facts.lessons.contains(lesson); }
 
 /// The timeline of a rank where the run kept one, else what else the run can show.
 std::string look_into(const RunCase& run, int rank) {
@@ -175,9 +173,6 @@ std::string next_of(const RunCase& run, const RunVerdict& out, const RunFacts& f
   if (bound == Bound::straggler) return look_into(run, out.verdict.straggler);
   if (bound == Bound::launch && view.device.rfind("cuda", 0) != 0)  // no graph helps it
     return look_into(run, -1);
-  std::vector<std::string> lessons = facts.lessons;
-  if (!facts.computes_16_bit || out.parts[Part::memory] > out.parts[Part::gemm])
-    std::erase(lessons, "04_amp");
   const auto words = [&view](const std::string&, const std::string& varied) {
     std::vector<std::string> out_words;
     if (!view.preset.empty()) out_words.push_back("--preset " + shell_quoted(view.preset));
@@ -188,8 +183,10 @@ std::string next_of(const RunCase& run, const RunVerdict& out, const RunFacts& f
   };
   return next_command(out.verdict, {.verb = "run",
                                     .lesson = view.lesson,
-                                    .lessons = lessons,
+                                    .lessons = facts.lessons,
                                     .honours = facts.honours,
+                                    .products_count = facts.computes_16_bit &&
+                                                      out.parts[Part::memory] <= out.parts[Part::gemm],
                                     .full_run = shell_quoted(run.folder.string()),
                                     .words = words});
 }
@@ -254,7 +251,7 @@ RunVerdict judge_run(const RunCase& run, const std::optional<QuartetFigures>& qu
   add_evidence(run, out);
   out.notice = notice_of(run, out);
   out.next = next_of(run, out, facts);
-  for (const std::string& lesson : facts.lessons) {
+  for (const auto& [lesson, helps] : facts.lessons) {
     if (lesson != run.view().lesson && out.next.rfind("./isobar run " + lesson, 0) == 0)
       out.next_lesson = lesson;
   }

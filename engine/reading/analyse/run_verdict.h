@@ -15,9 +15,9 @@ namespace isobar {
 
 /// What a run folder does not say of itself.
 struct RunFacts {
-  double attention_flops = 0;             ///< a sample, forward and backward; 0 = not known
-  double memory_bytes_per_s = 0;          ///< that this machine was measured to move; 0 = it was not
-  std::vector<std::string> lessons = {};  ///< that are here
+  double attention_flops = 0;     ///< a sample, forward and backward; 0 = not known
+  double memory_bytes_per_s = 0;  ///< that this machine was measured to move; 0 = it was not
+  LessonsHere lessons = {};
   std::vector<std::string> honours = {};  ///< keys of the run's lesson
   bool computes_16_bit = true;  ///< this machine has instructions for products of 16 bits, or a GPU that has
 };

@@ -256,11 +256,10 @@ std::string command(const std::string& verb, const std::string& lesson, const st
 }  // namespace
 
 std::string next_command(const Verdict& verdict, const NextStep& step) {
-  const auto later = [&](std::initializer_list<const char*> names) -> std::string {
-    for (const char* name : names) {
-      if (name > step.lesson && holds(step.lessons, name)) return name;
-    }
-    return "";
+  const auto later = [&](const char* bound) -> std::string {
+    const auto* const found = find_where(
+        step.lessons, [&](const auto& one) { return one.first > step.lesson && holds(one.second, bound); });
+    return found == nullptr ? "" : found->first;
   };
   std::string other;
   std::string sweep = "train.global_batch=1,2,4,8,16";
@@ -272,22 +271,23 @@ std::string next_command(const Verdict& verdict, const NextStep& step) {
     case Bound::data:
     case Bound::contention:
       if (holds(step.honours, "data.workers")) {
-        if (verdict.bound == Bound::contention) other = later({"03_gpu_loader"});
+        if (verdict.bound == Bound::contention) other = later("contention");
         sweep = "data.workers=1,2,4,8";
       } else {
-        other = later({"02_workers", "03_gpu_loader"});
+        other = later("data");
         sweep = "data.source=files,memory";
       }
       break;
     case Bound::communication:
-      other = later({"10_buckets", "11_compression"});
+      other = later("communication");
       if (holds(step.honours, "comm.sync")) sweep = "comm.sync=buckets,at_end,per_parameter";
       break;
     case Bound::launch:
-      other = later({"08_cuda_graphs"});
+      other = later("launch");
       break;
     case Bound::compute:
-      other = later({"04_amp", "05_fusion"});
+      if (step.products_count) other = later("products");
+      if (other.empty()) other = later("compute");
       break;
   }
   if (!other.empty()) return command(step.verb, other, "", step.words(other, ""));

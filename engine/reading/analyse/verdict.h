@@ -88,12 +88,16 @@ std::string of_step(double part_us, double step_us);
 /// ", bound by latency: ..." where the ranks probed their link and counted messages, else "".
 std::string latency_or_bandwidth(const std::vector<RanksView>& ranks);
 
+/// Lessons that are here, each with what it helps against (config/lesson.h).
+using LessonsHere = std::map<std::string, std::vector<std::string>>;
+
 /// What the learner may do next, with the settings of the quartet.
 struct NextStep {
   std::string verb = "quartet";  ///< what is done with another lesson: "run"
   std::string lesson;
-  std::vector<std::string> lessons;  ///< that are here
+  LessonsHere lessons;
   std::vector<std::string> honours;  ///< keys of this lesson
+  bool products_count = true;        ///< whether cheaper products of matrices would make it faster
   std::string full_run = "";         ///< a run folder of FULL, to look into
   /// The settings to type for a lesson: without what it would refuse, and without the key that a sweep
   /// varies.

@@ -136,7 +136,8 @@ RunFacts facts_of(const RunCase& run) {
   const std::filesystem::path home = project_home();
   const bool has_gpu = has_nvidia_driver();
   for (const std::string& name : lesson_names(home)) {
-    if (has_gpu || read_lesson(home, name).needs != "cuda") out.lessons.push_back(name);
+    const LessonInfo lesson = read_lesson(home, name);
+    if (has_gpu || lesson.needs != "cuda") out.lessons[name] = lesson.helps;
   }
   out.computes_16_bit = has_gpu || cpu_instructions().multiplies_bf16();
   if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {

@@ -23,14 +23,27 @@ namespace {
 
 constexpr const char* kPreset = "cpu_micro";
 constexpr const char* kSlow = "data.throttle_mb_per_s=40";
-constexpr std::array<const char*, 2> kLessons = {"01_baseline", "02_workers"};
+
+/// The lesson that brings workers, behind the one before it.
+const std::array<LessonInfo, 2>& demo_lessons() {
+  static const std::array<LessonInfo, 2> kLessons = [] {
+    const std::filesystem::path home = project_home();
+    for (const std::string& name : lesson_names(home)) {
+      const LessonInfo lesson = read_lesson(home, name);
+      if (holds(lesson.introduces, "data.workers"))
+        return std::array{read_lesson(home, lesson.previous), lesson};
+    }
+    throw Error("no lesson introduces data.workers", "./isobar demo", "the lessons are those of a clone");
+  }();
+  return kLessons;
+}
 enum Case : std::size_t { baseline, workers, slow_baseline, slow_workers };
 
 std::vector<MeasuredPoint> demo_points() {
   std::vector<MeasuredPoint> out;
   for (const bool slow : {false, true}) {
-    for (const char* name : kLessons) {
-      MeasuredPoint point{.name = name, .sets = {}, .lesson = read_lesson(project_home(), name)};
+    for (const LessonInfo& lesson : demo_lessons()) {
+      MeasuredPoint point{.name = lesson.name, .sets = {}, .lesson = lesson};
       if (slow) point.name += " on a slow disk";
       if (slow) point.sets.emplace_back(kSlow);
       out.push_back(std::move(point));
@@ -42,14 +55,14 @@ std::vector<MeasuredPoint> demo_points() {
 std::optional<MeasureArguments> parse_demo(const Words& words) {
   MeasureArguments out;
   OptionParser app(
-      "Trains 01_baseline and 02_workers on the disk that is here and on a slow one, three times in turn, "
-      "and "
-      "compares them: about five minutes on the CPU of a laptop",
+      "Trains one lesson and the one that reads ahead on the disk that is here and on a slow one, three "
+      "times "
+      "in turn, and compares them: about five minutes on the CPU of a laptop",
       "./isobar demo");
   app.add("--repeats", out.repeats, "how often each is trained, in turn; default 3")
       .in_range(1, kMostRepeats);
   if (!app.parse(words, {.where = "./isobar demo", .example = "--repeats 5"})) return std::nullopt;
-  out.lesson = read_lesson(project_home(), kLessons[0]);
+  out.lesson = demo_lessons()[0];
   out.settings.preset = kPreset;
   out.settings.sets = {"run.device=cpu", "train.steps=320"};
   out.whole = true;
@@ -63,7 +76,7 @@ Report plan_text(const MeasuredRuns& runs, const MeasureArguments& arguments) {
       "The demo trains one small model {} times, and compares: lesson {}, which reads a batch and "
       "then computes, with lesson {}, in which other threads read ahead; both on the disk that is "
       "here, and with reading held to 40 MB/s, as from a slow one.",
-      all, kLessons[0], kLessons[1]));
+      all, demo_lessons()[0].name, demo_lessons()[1].name));
   out.wrapped(
       fmt::format("That takes about {} on the CPU of a laptop. Ctrl-C ends it; guess meanwhile where reading "
                   "ahead helps, and how much.",
@@ -79,7 +92,7 @@ std::string draw_rates(const MeasuredRuns& runs) {
     ScoreRow row = score_row(point.repeats);
     row.label = point.name;
     row.facts = counted(static_cast<std::int64_t>(point.repeats.size()), "run");
-    row.colour = theme.series[spec.rows.size() % kLessons.size()];
+    row.colour = theme.series[spec.rows.size() % demo_lessons().size()];
     spec.rows.push_back(std::move(row));
   }
   const float width = 960;
@@ -113,9 +126,9 @@ std::string next_of(const RunComparison& slow) {
     return "once more; those runs are counted together with these:\n  ./isobar demo";
   if (slow.speed->direction == Direction::more)
     return fmt::format(
-        "how many threads are enough? Guess first:\n  ./isobar sweep {} data.workers=1,2,4,8 {}", kLessons[1],
-        settings);
-  return fmt::format("what holds it back?\n  ./isobar quartet {} {}", kLessons[1], settings);
+        "how many threads are enough? Guess first:\n  ./isobar sweep {} data.workers=1,2,4,8 {}",
+        demo_lessons()[1].name, settings);
+  return fmt::format("what holds it back?\n  ./isobar quartet {} {}", demo_lessons()[1].name, settings);
 }
 
 Report seen_text(const std::vector<RunCase>& cases, const MeasuredRuns& runs, const fs::path& picture) {
@@ -127,10 +140,11 @@ Report seen_text(const std::vector<RunCase>& cases, const MeasuredRuns& runs, co
                        const std::string& other) {
     out.wrapped(where + comparison_sentence(found, base, other));
   };
-  say("On this disk: ", compare_runs(cases[baseline], cases[workers]), kLessons[0], kLessons[1]);
-  say("At 40 MB/s: ", slow, kLessons[0], kLessons[1]);
+  say("On this disk: ", compare_runs(cases[baseline], cases[workers]), demo_lessons()[0].name,
+      demo_lessons()[1].name);
+  say("At 40 MB/s: ", slow, demo_lessons()[0].name, demo_lessons()[1].name);
   say("What a fast disk is worth: ", compare_runs(cases[slow_baseline], cases[baseline]), "at 40 MB/s",
-      std::string(kLessons[0]) + " on this disk");
+      demo_lessons()[0].name + " on this disk");
   add_end(out, runs, "training");
   out.line("  picture: " + picture.string());
   out.line("try: " + next_of(slow));

@@ -340,9 +340,12 @@ int quartet_command(const Words& words) {
   if (const int code = runs.run(); code != 0) return code;
   const QuartetFigures figures = figures_of(runs);
   const Verdict verdict = judge_quartet(figures);
+  LessonsHere lessons;
+  for (const std::string& name : lesson_names(project_home()))
+    lessons[name] = read_lesson(project_home(), name).helps;
   const std::string next =
       next_command(verdict, {.lesson = arguments.lesson.name,
-                             .lessons = lesson_names(project_home()),
+                             .lessons = lessons,
                              .honours = arguments.lesson.honours,
                              .full_run = shell_quoted(runs.points()[2].runs.front().string()),
                              .words = [&](const std::string& lesson, const std::string& varied) {

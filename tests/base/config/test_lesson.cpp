@@ -28,17 +28,18 @@ LessonInfo read_sheet(const TempFolder& folder, const std::string& sheet) {
 
 TEST_CASE("What was published for a lesson has a year, a rate and a stack each") {
   const TempFolder folder;
-  const LessonInfo info =
-      read_sheet(folder,
-                 "title = \"One\"\nneeds = \"cuda\"\n[published]\ndevice = \"A100\"\nyears = [2023, 2025]\n"
-                 "samples_per_s = [\"9.30\", \"12.5\"]\nstacks = [\"a\", \"b\"]\n");
+  const LessonInfo info = read_sheet(folder,
+                                     "title = \"One\"\nneeds = \"cuda\"\nhelps = [\"data\"]\n"
+                                     "[published]\ndevice = \"A100\"\nyears = [2023, 2025]\n"
+                                     "samples_per_s = [\"9.30\", \"12.5\"]\nstacks = [\"a\", \"b\"]\n");
   CHECK(info.needs == "cuda");
+  CHECK(info.helps == std::vector<std::string>{"data"});
   CHECK(info.published.device == "A100");
   CHECK(info.published.samples_per_s == std::vector<double>{9.30, 12.5});
   CHECK(read_sheet(folder, "title = \"One\"\n").published.years.empty());
-  for (const char* const bad :
-       {"[published]\nyears = [2023]\n", "[published]\nsamples_per_s = [\"fast\"]\n",
-        "[published]\nyears = \"2023\"\n", "[published]\nspeed = 1\n", "needs = 3\n"}) {
+  for (const char* const bad : {"[published]\nyears = [2023]\n", "[published]\nsamples_per_s = [\"fast\"]\n",
+                                "[published]\nyears = \"2023\"\n", "[published]\nspeed = 1\n", "needs = 3\n",
+                                "helps = [\"luck\"]\n"}) {
     CHECK_THROWS_AS(read_sheet(folder, bad), Error);
   }
 }

@@ -44,8 +44,13 @@ RunCase case_of(const std::map<std::string, double, std::less<>>& stages_us) {
 
 const RunFacts kFacts = {.attention_flops = 3e7,
                          .memory_bytes_per_s = 1e10,
-                         .lessons = {"01_baseline", "02_workers", "03_gpu_loader", "04_amp", "05_fusion",
-                                     "08_cuda_graphs", "10_buckets"},
+                         .lessons = {{"01_baseline", {}},
+                                     {"02_workers", {"data"}},
+                                     {"03_gpu_loader", {"data", "contention"}},
+                                     {"04_amp", {"products"}},
+                                     {"05_fusion", {"compute"}},
+                                     {"08_cuda_graphs", {"launch"}},
+                                     {"10_buckets", {"communication"}}},
                          .honours = {"data.source"}};
 
 RunVerdict judged(const RunCase& run, const RunFacts& facts = kFacts) { return judge_run(run, {}, facts); }

@@ -131,10 +131,11 @@ TEST_CASE("a missing figure is no verdict") {
 }
 
 TEST_CASE("what comes next is a lesson that is here, or a sweep, with the same settings") {
-  const NextStep first{.lesson = "01_baseline",
-                       .lessons = {"01_baseline", "02_workers", "03_gpu_loader"},
-                       .honours = {"data.source"},
-                       .words = [](const std::string&, const std::string&) { return "--preset cpu_micro"; }};
+  const NextStep first{
+      .lesson = "01_baseline",
+      .lessons = {{"01_baseline", {}}, {"02_workers", {"data"}}, {"03_gpu_loader", {"data", "contention"}}},
+      .honours = {"data.source"},
+      .words = [](const std::string&, const std::string&) { return "--preset cpu_micro"; }};
   const auto next = [](Bound bound, const NextStep& step) { return next_command({bound, "", {}}, step); };
   CHECK(next(Bound::data, first) == "./isobar quartet 02_workers --preset cpu_micro");
   CHECK(next(Bound::contention, first) == "./isobar quartet 02_workers --preset cpu_micro");
@@ -143,10 +144,13 @@ TEST_CASE("what comes next is a lesson that is here, or a sweep, with the same s
   CHECK(next(Bound::fault, first) ==
         "./isobar quartet 01_baseline --steps 200 --trials 5 --preset cpu_micro");
   NextStep alone = first;
-  alone.lessons = {"01_baseline"};
+  alone.lessons = {{"01_baseline", {}}};
   CHECK(next(Bound::data, alone) == "./isobar sweep 01_baseline data.source=files,memory --preset cpu_micro");
   const NextStep second{.lesson = "02_workers",
-                        .lessons = {"01_baseline", "02_workers", "03_gpu_loader", "04_amp"},
+                        .lessons = {{"01_baseline", {}},
+                                    {"02_workers", {"data"}},
+                                    {"03_gpu_loader", {"data", "contention"}},
+                                    {"04_amp", {"products"}}},
                         .honours = {"data.source", "data.workers"},
                         .words = [](const std::string& lesson, const std::string& varied) {
                           const std::string key = varied.empty() ? "" : " without " + varied;
