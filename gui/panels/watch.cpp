@@ -8,6 +8,7 @@
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
+#include "draw/lesson_view.h"
 #include "panels/parts.h"
 #include "panels/views.h"
 #include "widgets/places.h"
@@ -18,11 +19,14 @@ namespace {
 
 constexpr float kSpark = 64;  // height
 
+bool goes_on(const RunEntry& run) {
+  return run.view.state == RunState::running || run.view.state == RunState::empty;
+}
+
 /// What stands in a plot without a curve; a run that only measures, or that is over, will not get one.
 std::string empty_text(const RunEntry& run, const std::string& not_yet) {
   if (!run.view.summary.measure.empty()) return "This run only measures.";
-  const bool goes_on = run.view.state == RunState::running || run.view.state == RunState::empty;
-  return goes_on ? not_yet : "Nothing was recorded.";
+  return goes_on(run) ? not_yet : "Nothing was recorded.";
 }
 
 PlotSpec spec_of(const AppState& state, std::string id, std::string title, std::string empty) {
@@ -149,6 +153,8 @@ std::vector<PlotSpec> main_plots(Ui& ui, AppState& state, const std::shared_ptr<
   }
   if (series.find("train/grad_norm"))
     add("gradient norm", "Norm of the gradient", "", "train/grad_norm", "norm", 7);
+  for (const LessonPlot& plot : plots_of(run->view.lesson))
+    add(plot.curve, plot.title, empty_text(*run, "It comes with the first step."), plot.curve, "", 0);
   return out;
 }
 
@@ -204,16 +210,20 @@ void draw_plots(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
   WatchState& watch = state.watch;
   std::vector<PlotSpec> plots = main_plots(ui, state, run);
   std::vector<PlotSpec> small = small_plots(ui, state, run);
-  // What a run of another machine did not record, or no formula predicts, will not come.
-  if (!run->view.provenance.empty()) {
-    for (auto* const some : {&plots, &small})
-      std::erase_if(*some, [](const PlotSpec& spec) { return !has_data(spec); });
-  }
-  const bool no_steps = !run->view.provenance.empty() && run->detail->series.step_rows() == 0;
+  // What steps so far did not record, a run that is over, or one of another machine, will not come; scores
+  // may.
+  const bool has_steps = run->detail->series.step_rows() > 0;
+  const bool is_whole = !goes_on(*run) || !run->view.provenance.empty();
+  for (auto* const some : {&plots, &small})
+    std::erase_if(*some, [&](const PlotSpec& spec) {
+      return !has_data(spec) && (is_whole || (has_steps && spec.id != "rmse"));
+    });
+  const bool no_steps = is_whole && !has_steps;
   const std::size_t anatomy = no_steps ? SIZE_MAX : std::min<std::size_t>(plots.size(), 2);
   int count = static_cast<int>(plots.size()) + (no_steps ? 0 : 1);
   for (PlotSpec& spec : filling_plots(ui, state, run, count)) plots.push_back(std::move(spec));
   count = static_cast<int>(plots.size()) + (no_steps ? 0 : 1);
+  if (count == 0) return ui.nothing("Nothing was recorded", "The run ended before its first step.");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(kCellGap), ui.px(kCellGap)});
   const float width = ImGui::GetContentRegionAvail().x;
   const auto save = [&](const PlotAsk& plot, const PlotSpec& spec) {

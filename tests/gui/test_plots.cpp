@@ -4,6 +4,7 @@
 #include <set>
 
 #include "gui/headless.h"
+#include "record/json_line.h"
 #include "support/catch.h"
 #include "widgets/stack.h"
 
@@ -166,6 +167,23 @@ TEST_CASE("Where there is room Watch has three columns, and what hardly changes 
     CHECK(window.has("rmse"));
     CHECK(window.has("rmse t2m") == wide);  // it fills the second row
     CHECK(window.box("learning rate").height() < loss.height() / 2);
-    CHECK(window.box("memory").y0 == window.box("learning rate").y0);
+    CHECK_FALSE(window.has("memory"));  // no step recorded it
   }
+}
+
+TEST_CASE("Watch has the plots that a run has, and those of its lesson") {
+  const TempFolder folder;
+  std::string stream = JsonLine("run").add("schema", 1).add("lesson", "09_all_reduce").text();
+  for (int step = 0; step < 3; ++step)
+    stream += JsonLine("step").add("step", step).add("step_us", 900).add("busbw_gb_per_s", 1.5 + step).text();
+  const std::filesystem::path run = folder / "runs/09_all_reduce-1";
+  std::filesystem::create_directories(run);
+  write_file_whole(run / "rank-0000.jsonl", std::string_view(stream));
+  Headless window(options_in(folder));
+  window.settle();
+  window.state().run = run.string();
+  window.until("the run to be read", [&] { return window.has("train/busbw_gb_per_s"); });
+  CHECK(window.has("anatomy"));
+  for (const char* const other : {"loss", "throughput", "train/bytes", "memory"})
+    CHECK_FALSE(window.has(other));
 }

@@ -51,6 +51,11 @@ const std::vector<LessonPicture>& all_lesson_pictures() {
   return kPictures;
 }
 
+std::vector<LessonPlot> plots_of(std::string_view lesson) {
+  const LessonView* const found = find_by(views(), &LessonView::lesson, lesson);
+  return found == nullptr ? std::vector<LessonPlot>{} : found->plots;
+}
+
 const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_view name) {
   return find_where(all_lesson_pictures(), [&](const LessonPicture& picture) {
     return picture.lesson == lesson && picture.name == name;

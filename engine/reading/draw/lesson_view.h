@@ -43,10 +43,17 @@ struct OwnRun {
   const RunView& view() const { return reader->view(); }
 };
 
+/// A curve of its steps that Watch shows beside those of every run.
+struct LessonPlot {
+  const char* curve;  ///< "train/busbw_gb_per_s"
+  const char* title;
+};
+
 struct LessonView {
   std::string_view lesson;  ///< "02_workers"
   std::vector<LessonPicture> (*pictures)();
   OwnPicture (*own)(const OwnRun& run);
+  std::vector<LessonPlot> plots = {};
 };
 
 /// Adds a lesson before main() begins, to programs that link isobar::views.
@@ -56,6 +63,9 @@ struct AddLessonView {
 
 /// In the order of the lessons; of each lesson `idea` first.
 const std::vector<LessonPicture>& all_lesson_pictures();
+
+/// Empty for a lesson that has none.
+std::vector<LessonPlot> plots_of(std::string_view lesson);
 
 /// Null where there is none of this name.
 const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_view name);

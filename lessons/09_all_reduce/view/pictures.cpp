@@ -276,7 +276,12 @@ std::vector<LessonPicture> pictures() {
         paint_ring}}};
 }
 
-const AddLessonView kView{{"09_all_reduce", pictures, own_all_reduce}};
+const AddLessonView kView{{"09_all_reduce",
+                           pictures,
+                           own_all_reduce,
+                           {{"train/all_reduce_us", "Time of an all-reduce, microseconds"},
+                            {"train/busbw_gb_per_s", "Bus bandwidth, GB/s"},
+                            {"train/bytes", "Bytes of the buffer"}}}};
 
 }  // namespace
 }  // namespace isobar::lesson_09
