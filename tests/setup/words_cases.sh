@@ -100,6 +100,14 @@ case_bench_names() {
   expect "built" called "ninja bench_telemetry"
   expect "no peers for it" [ ! -e "$PREFIX/peers-2.11.0" ]
 }
+case_version_needs_nothing() {
+  touch "$WORLD/no-packages"
+  cp "$ROOT/CMakeLists.txt" "$TREE/"
+  isobar --version
+  expect "code 0" [ "$CODE" = 0 ]
+  expect "the version of CMake's project" [ "$OUT" = "isobar $(sed -n 's/^project(isobar VERSION \([0-9.]*\) .*/\1/p' "$ROOT/CMakeLists.txt")" ]
+  expect "nothing was fetched or built" [ ! -s "$WORLD/calls" ]
+}
 case_help_installs_nothing() {
   local command commands
   touch "$WORLD/no-packages"

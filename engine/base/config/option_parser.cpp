@@ -239,8 +239,14 @@ void OptionParser::footer(const std::string& text) { state_->app.footer(text); }
 
 bool OptionParser::given(const std::string& name) const { return state_->app.count(name) > 0; }
 
+std::string version_text() { return "isobar " ISOBAR_VERSION; }
+
 bool OptionParser::parse(const std::vector<std::string>& words, std::string& help_text,
                          const ParseWords& say) {
+  if (words == std::vector<std::string>{"--version"}) {
+    help_text = version_text() + "\n";
+    return false;
+  }
   state_->say = &say;
   try {
     state_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -22,6 +22,9 @@ struct ParseWords {
   std::function<std::string(const std::string& word)> hint_extra = nullptr;
 };
 
+/// "isobar 1.2.3", from CMake's project().
+std::string version_text();
+
 class OptionParser {
  public:
   /// An option that was added.
@@ -63,9 +66,10 @@ class OptionParser {
   /// Ends the page.
   void footer(const std::string& text);
 
-  /// False where --help was asked for; `help_text` is then its page. What is wrong is an Error (exit code 2).
+  /// False for --help, whose page is then `help_text`, and for --version alone. A wrong word is an Error
+  /// (exit code 2).
   bool parse(const std::vector<std::string>& words, std::string& help_text, const ParseWords& say = {});
-  /// The same, and prints the page.
+  /// Prints the page or the version itself.
   bool parse(const std::vector<std::string>& words, const ParseWords& say = {});
   bool parse(int argc, char** argv, const ParseWords& say = {});
   bool given(const std::string& name) const;

@@ -214,6 +214,10 @@ void check_can_run(const LessonInfo& lesson) {
 int run_program(std::span<const Command> commands, int argc, char** argv) {
   return guarded_main("isobar", [&] {
     const std::string name = argc > 1 ? argv[1] : "";
+    if (name == "--version") {
+      std::printf("%s\n", version_text().c_str());
+      return 0;
+    }
     if (const Command* const found = find_by(commands, &Command::name, name))
       return found->run({argv + 2, argv + argc});
     std::vector<std::string> names;

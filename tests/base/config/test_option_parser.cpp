@@ -79,6 +79,13 @@ TEST_CASE("the page has every option but the hidden ones, under their titles") {
   CHECK(given.page.find("--hidden") == std::string::npos);
 }
 
+TEST_CASE("--version alone gives the version of the build in place of the page") {
+  Given given;
+  REQUIRE_FALSE(given.parse({"--version"}));
+  CHECK(given.page == version_text() + "\n");
+  CHECK_THAT(version_text(), says("isobar ") && says("."));
+}
+
 TEST_CASE("wrong words are refused with what, where and a hint") {
   CHECK_THAT(refused({"--txt", "dark"}), says("unknown argument \"--txt\"") && says("did you mean --text?"));
   CHECK_THAT(refused({"--text", "grey"}), says("grey is none of dark, light"));

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "cli/programs.h"
+#include "config/option_parser.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "record/tfevents_writer.h"
@@ -25,6 +26,12 @@ TEST_CASE("arguments reach the lesson unchanged, and no shell sees them") {
   CHECK(result.out == "lesson <--set> <" + hostile + "> <--preset> <cpu_micro>");
   CHECK_FALSE(std::filesystem::exists(programs.folder() / "canary"));
   CHECK_FALSE(std::filesystem::exists("canary"));
+}
+
+TEST_CASE("--version prints the version, behind a command too") {
+  const Programs programs;
+  CHECK(programs.run({"--version"}).out == version_text() + "\n");
+  CHECK(programs.run({"show", "--version"}).out == version_text() + "\n");
 }
 
 TEST_CASE("a lesson may be named by its number, or by how its name begins") {
