@@ -3,5 +3,5 @@
 # program than 14, of Debian 12, break lines elsewhere.
 set -euo pipefail
 cd "$1"
-find cmake engine gui lessons tests datasets \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
+find cmake engine gui lessons tests datasets examples \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) -print0 |
   xargs -0 -n 50 "$2" --dry-run --Werror

@@ -67,7 +67,7 @@ def check_includes(root, path, text):
         may = folders_of("base")
     elif place[0] == "lessons" and len(place) > 3 and place[2] == "view":
         may = folders_of("base") | folders_of("reading")
-    elif place[0] == "lessons":
+    elif place[0] in ("lessons", "examples"):
         may = folders_of("base") | folders_of("training")
     else:
         return
@@ -185,7 +185,7 @@ def types_in(text):
 
 def check_types(root):
     first = {}
-    for top in ("engine", "lessons", "gui", "datasets", "tests"):
+    for top in ("engine", "lessons", "gui", "datasets", "examples", "tests"):
         for path in sorted(path for ending in ("h", "cpp", "cu", "cuh") for path in (root / top).rglob("*." + ending)):
             for number, name in types_in(path.read_text()):
                 if name == "Part" and path.parent.name == "exercise":
@@ -255,7 +255,7 @@ def violations(root):
     yield from check_removals(root)
     yield from check_types(root)
     yield from check_circles(root)
-    for top in ("engine", "lessons", "gui", "datasets", "tests"):
+    for top in ("engine", "lessons", "gui", "datasets", "examples", "tests"):
         for path in sorted((root / top).rglob("*")) if (root / top).is_dir() else []:
             if path.suffix not in (".h", ".cpp", ".cu", ".cuh", ".js", ".css"):
                 continue
