@@ -35,11 +35,11 @@ fs::path parent_of_runs(const AppOptions& options) {
   return parent.filename() == "runs" ? parent.parent_path() : fs::current_path();
 }
 
-CourseDesk::Places course_places(const AppOptions& options, const Project& project) {
-  CourseDesk::Places out{.home = options.home,
-                         .runs = parent_of_runs(options) / "runs",
-                         .progress = or_else(options.progress, progress_file()),
-                         .my = or_else(options.my, my_folder(options.home))};
+CourseWorker::Places course_places(const AppOptions& options, const Project& project) {
+  CourseWorker::Places out{.home = options.home,
+                           .runs = parent_of_runs(options) / "runs",
+                           .progress = or_else(options.progress, progress_file()),
+                           .my = or_else(options.my, my_folder(options.home))};
   for (const LessonCard& card : project.lessons) out.goals[card.info.name] = card.info.goals.size();
   return out;
 }
@@ -56,7 +56,7 @@ App::App(AppOptions options, TextureMaker& textures, const std::function<void()>
                 or_else(options_.logs, cache_prefix() / "window")),
       rates_(or_else(options_.rates, machine_rates_file())),
       feed_(options_.places, on_change),
-      desk_(course_places(options_, project_), on_change) {
+      worker_(course_places(options_, project_), on_change) {
   rates_.look();
   const LoadedSettings loaded = options_.loaded             ? *options_.loaded
                                 : options_.settings.empty() ? LoadedSettings{}
@@ -111,7 +111,7 @@ bool App::poll() {
   }
   if (seconds_now() > progress_at_s_) {
     progress_at_s_ = seconds_now() + kProgress_s;
-    desk_.look();
+    worker_.look();
   }
   if (browser_ && browser_->exit_code()) browser_.reset();
   if (editor_ && editor_->exit_code()) editor_.reset();
@@ -185,7 +185,7 @@ Data App::data() const {
             "",
             rates_.rates(),
             rates_.problem(),
-            desk_.view()};
+            worker_.view()};
   const auto* const started = find_where(data.feed.runs->runs, [&](const auto& run) {
     return data.started_pid > 0 &&
            (run->view.pid == data.started_pid || run->view.parent_pid == data.started_pid) &&

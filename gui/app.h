@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "state/course_desk.h"
+#include "state/course_worker.h"
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/playground.h"
@@ -58,7 +58,7 @@ class App {
   const Ui& ui() const { return ui_; }
   Ui& ui() { return ui_; }
   FeedState feed_state() const { return feed_.state(); }
-  std::shared_ptr<const CourseView> course() const { return desk_.view(); }
+  std::shared_ptr<const CourseView> course() const { return worker_.view(); }
   /// What is shown, in words.
   PageWords page_words() const { return isobar::page_words(state_, data()); }
   const Project& project() const { return project_; }
@@ -120,7 +120,7 @@ class App {
   float scale_ = 0;
   bool dark_ = true;
   Feed feed_;
-  CourseDesk desk_;
+  CourseWorker worker_;
 };
 
 }  // namespace isobar

@@ -60,11 +60,11 @@ void App::act_on_course(const Requests& ask, const Data& data) {
   const CourseRequest& asked = *ask.course;
   switch (asked.kind) {
     case CourseRequest::Kind::commit:
-      return desk_.commit(asked.id, asked.answer, asked.seen);
+      return worker_.commit(asked.id, asked.answer, asked.seen);
     case CourseRequest::Kind::reveal:
-      return desk_.reveal(asked.id);
+      return worker_.reveal(asked.id);
     case CourseRequest::Kind::beat:
-      return desk_.beat_done(asked.id, asked.beat);
+      return worker_.beat_done(asked.id, asked.beat);
   }
 }
 
@@ -149,7 +149,7 @@ void App::open_editor(const std::string& file) {
 
 /// The learner's file of a lesson beside the skeleton.
 void App::show_changes(const std::string& lesson) {
-  const auto course = desk_.view();
+  const auto course = worker_.view();
   const auto* const own = find_in(course->exercises, lesson);
   if (own == nullptr) return;
   const MyFile& mine = (*own)->mine;
@@ -183,7 +183,7 @@ void App::open_file(const std::string& file, std::int64_t line, const std::strin
 }
 
 void App::open_reveal(const std::string& lesson) {
-  const std::shared_ptr<const CourseView> course = desk_.view();
+  const std::shared_ptr<const CourseView> course = worker_.view();
   const bool any = std::any_of(course->questions.begin(), course->questions.end(), [&](const Question& one) {
     return one.lesson == lesson && course->of(one.id)->state != QuestionState::open;
   });

@@ -75,16 +75,16 @@ void App::wish(const Data& data) {
   const auto run = data.feed.runs->find(state_.run);
   const bool own =
       run && run->view.lesson == state_.lesson && run->view.state == RunState::done && !run->gone;
-  desk_.wish({.lesson = state_.lesson,
-              .question = state_.course.question,
-              .run = own ? run->folder : fs::path(),
-              .runs_done = static_cast<std::uint64_t>(done),
-              .rates = data.rates});
+  worker_.wish({.lesson = state_.lesson,
+                .question = state_.course.question,
+                .run = own ? run->folder : fs::path(),
+                .runs_done = static_cast<std::uint64_t>(done),
+                .rates = data.rates});
 }
 
 bool App::is_settled() const {
   const Data now = data();
-  if (!now.feed.first_look_done || now.feed.runs->unread > 0 || !now.course->ready || !desk_.is_idle())
+  if (!now.feed.first_look_done || now.feed.runs->unread > 0 || !now.course->ready || !worker_.is_idle())
     return false;
   for (const std::string& id : shown_runs(now)) {
     const auto run = now.feed.runs->find(id);

@@ -12,7 +12,7 @@
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
 #include "state/comparison.h"
-#include "state/course_desk.h"
+#include "state/course_worker.h"
 #include "state/feed.h"
 #include "state/launcher.h"
 #include "state/playground.h"

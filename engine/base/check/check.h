@@ -1,5 +1,5 @@
 #pragma once
-// What looks at the part of a lesson that a learner wrote: checks, each of which ends quietly or says in
+// What looks at the part of a lesson that a learner wrote: checks, each of which ends quietly or reports in
 // three pieces what it had expected, what came, and where to look.
 #include <functional>
 #include <string>

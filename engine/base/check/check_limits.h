@@ -12,7 +12,8 @@ namespace isobar {
 
 enum class Limit { none, time, memory, output };
 
-/// Asked every few milliseconds. It tells a check that hangs from one that is slow, or gets no processor.
+/// Asked every few milliseconds. It distinguishes a check that hangs from one that is slow, or gets no
+/// processor.
 class CheckLimits {
  public:
   CheckLimits(pid_t pid, const CheckSetting& setting) : pid_(pid), setting_(setting) {}

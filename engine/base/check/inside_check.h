@@ -19,12 +19,12 @@ struct Crash {
   Calls calls;
 };
 
-// Of all that was reported.
+// Whether the report is that of a check that ended well.
 bool has_ended_well(const std::string& reported);
 bool has_forked(const std::string& reported);
 std::optional<Finding> parse_finding(const std::string& reported);
 std::optional<Crash> parse_crash(const std::string& reported);
-/// What the threads said when they were asked where they stand: thread, calls.
+/// Where the threads stood when they were asked: thread, calls.
 struct ThreadCalls {
   int thread = 0;
   Calls calls;

@@ -8,7 +8,7 @@
 namespace isobar {
 
 struct SourcePlace {
-  std::string function;  ///< as the compiler knows it, demangled; "" where it is not known
+  std::string function;  ///< demangled; "" where it is not known
   std::string file;      ///< "" where it is not known
   int line = 0;
 };
@@ -20,8 +20,9 @@ struct Calls {
   std::vector<void*> addresses;
 };
 
-/// Of each address, innermost inlined function first. Addresses behind a call are those of a return: one byte
-/// is taken off. `part` is the library of the part. Needs addr2line; without it only functions are told.
+/// The places of each address, innermost inlined function first. Addresses behind a call are those of a
+/// return: one byte is taken off. `part` is the library of the part. Needs addr2line; without it only
+/// functions are known.
 std::vector<std::vector<SourcePlace>> source_places(const Calls& calls, const std::string& part);
 
 /// "my/02_read_ahead.cpp:37" of the innermost place in a file that ends in `source`; "" where there is none.

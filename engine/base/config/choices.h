@@ -1,6 +1,6 @@
 #pragma once
 // The keys of a configuration that take one of a few names: for each an enum, and the names of its values as
-// they are written. What they mean is said once, in lessons/base.toml.
+// they are written. lessons/base.toml defines their meaning.
 #include <array>
 
 #include "core/choice.h"

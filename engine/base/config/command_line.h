@@ -14,10 +14,10 @@ inline constexpr std::int64_t kMostLocalRanks = 256;
 
 struct RunArguments {
   Settings settings;
-  std::int64_t ranks = 0;  ///< 0 = not said; else it stands in `settings` as run.ranks, behind all others
+  std::int64_t ranks = 0;  ///< 0 = not given; else it stands in `settings` as run.ranks, behind all others
   std::filesystem::path run_dir;  ///< "" = a new folder below runs/
   bool resumes_by_key = false;    ///< settings.resume came from the key train.resume
-  bool help = false;              ///< asked for; `help_text` says it
+  bool help = false;              ///< --help was given; `help_text` is the page
   std::string help_text;
 };
 

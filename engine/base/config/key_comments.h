@@ -1,5 +1,5 @@
 #pragma once
-// What each key means, as lessons/base.toml says it beside the default.
+// The meaning of each key, from the comment beside its default in lessons/base.toml.
 #include <filesystem>
 #include <map>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What lessons/NN_name/lesson.toml says about a lesson.
+// The contents of lessons/NN_name/lesson.toml.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -34,10 +34,10 @@ struct LessonInfo {
   std::vector<std::string> introduces;  ///< keys that this lesson brings
   std::vector<std::string> drops;       ///< keys of `previous` that mean nothing here
   std::vector<std::string> honours;     ///< keys that mean something here: its own, and those of `previous`
-  std::vector<LoaderKind> loaders;      ///< that its page can have; empty = any
-  std::vector<AmpMode> precisions;      ///< that it has beside automatic; empty = any
-  std::vector<Fault> faults;            ///< that mean something in it; empty = any
-  std::vector<Fault> drops_faults;      ///< those of `previous` that do not
+  std::vector<LoaderKind> loaders;      ///< loaders that its page takes; empty = any
+  std::vector<AmpMode> precisions;      ///< modes beside automatic; empty = any
+  std::vector<Fault> faults;            ///< faults that it can make; empty = any
+  std::vector<Fault> drops_faults;      ///< faults of `previous` that it cannot make
   std::string needs;                    ///< "" = any machine; "cuda"
   std::vector<std::string> helps;       ///< what bounds a run that it makes faster, of kHelps
   bool stands_alone = false;            ///< no rung of the ladder: it takes neither libtorch nor a data set
@@ -50,8 +50,8 @@ struct LessonInfo {
 /// Whether a value of this key means something in that lesson.
 bool honours(const LessonInfo& lesson, std::string_view key);
 
-/// Those of `names` that `typed` may mean: the one of this name, else those of this number ("1", "01"), else
-/// those whose name, with its number or without, begins so ("02_w", "base").
+/// The lessons of `names` that `typed` may mean: the one of this name, else those of this number ("1", "01"),
+/// else those whose name, with its number or without, begins so ("02_w", "base").
 std::vector<std::string> lessons_like(const std::vector<std::string>& names, std::string_view typed);
 
 /// With what it takes over from `previous`: keys and faults that it does not drop, loaders and precisions
@@ -59,10 +59,10 @@ std::vector<std::string> lessons_like(const std::vector<std::string>& names, std
 /// is wrong.
 LessonInfo read_lesson(const std::filesystem::path& home, const std::string& name);
 
-/// The same of a name that a person may have cut short. Error (exit code 2) too when it may be several.
+/// Reads the lesson that `typed` means (lessons_like). Error (exit code 2) too where it means several.
 LessonInfo find_lesson(const std::filesystem::path& home, const std::string& typed);
 
-/// From the text of a lesson.toml alone; `file` is said in errors and kept.
+/// From the text of a lesson.toml alone; `file` is named in errors and kept.
 LessonInfo parse_lesson(const std::string& text, const std::string& name, const std::filesystem::path& file);
 
 /// Folders of lessons/ that hold a lesson.toml, sorted: the ladder.

@@ -1,5 +1,5 @@
 #pragma once
-// A configuration from all that has a say in it: the lesson, a preset, files, the command line.
+// A configuration from its sources: the lesson, a preset, files, the command line.
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace isobar {
 
-/// What the command line says about the configuration.
+/// Settings of the command line.
 struct Settings {
   std::string preset = "";  ///< "" = the lesson picks the one that fits the device
   std::vector<std::filesystem::path> config_files = {};  ///< in the order given
   std::vector<std::string> sets = {};                    ///< "key=value", in the order given
-  std::string resume = "";                               ///< the run to go on with, "" = a new one
+  std::string resume = "";                               ///< the run to continue, "" = a new one
 };
 
 struct LoadedConfig {
@@ -34,12 +34,12 @@ struct LoadedConfig {
 LoadedConfig load_config(const std::filesystem::path& home, const LessonInfo& lesson,
                          const Settings& settings, const std::string& device_kind);
 
-/// The same without what concerns several keys: for who sets some of them only later.
+/// `load_config` without the checks that concern several keys: for callers that set some keys later.
 LoadedConfig read_config(const std::filesystem::path& home, const LessonInfo& lesson,
                          const Settings& settings, const std::string& device_kind);
 
 /// The `device_kind` for these settings: the device they name ("cuda" for cuda:1), else what `automatic`
-/// says. It is asked only when a preset is to be picked.
+/// returns. It is called only when a preset is to be picked.
 std::string preset_device_kind(const Settings& settings, const std::function<std::string()>& automatic);
 
 /// Preset names below `home`, sorted.

@@ -13,11 +13,11 @@ namespace isobar {
 /// Where an Error is that a word of the command line makes.
 inline constexpr const char* kCommandLine = "command line";
 
-/// What is said of words that are wrong.
+/// The texts of Errors about wrong words.
 struct ParseWords {
   std::string where = kCommandLine;
   std::string hint = "--help lists what there is";
-  std::string example = {};  ///< behind "for example", for a word that is no number; "" = `hint` is said
+  std::string example = {};  ///< behind "for example", for a word that is no number; "" = `hint` is printed
   /// The hint for a word that nothing takes; null or "" = the nearest option and `hint`.
   std::function<std::string(const std::string& word)> hint_extra = nullptr;
 };

@@ -7,14 +7,14 @@
 
 namespace isobar {
 
-/// To be said to whoever uses the key.
+/// The note for users of the key.
 inline constexpr const char* kResumeKeyNote = "train.resume is now called --resume";
 
 /// `--set train.resume=RUN`, as --resume was called before, becomes settings.resume; the last one counts.
 /// True where there was one. Error (exit code 2) beside --resume.
 bool take_resume_key(Settings& settings);
 
-/// The configuration that a run below `run` goes on with: its run.toml under `settings`. Refuses (Error, exit
+/// The configuration with which `run` continues: its run.toml under `settings`. Refuses (Error, exit
 /// code 2) what makes no sense beside it: a preset, another run folder's file that is missing.
 Settings resumed_settings(const Settings& settings, const std::filesystem::path& run);
 
@@ -22,7 +22,7 @@ Settings resumed_settings(const Settings& settings, const std::filesystem::path&
 /// is read, shown, saved, and on what it runs.
 bool may_change_on_resume(const std::string& key, const Config& before);
 
-/// Error (exit code 2) for the first key that differs and may not; `origins` says where it was set.
+/// Error (exit code 2) for the first key that differs and may not; `origins` names where it was set.
 void check_resumable(const Config& before, const LoadedConfig& now);
 
 }  // namespace isobar

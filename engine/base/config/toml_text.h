@@ -34,7 +34,7 @@ struct TomlEntry {
 /// Reads at most 1 MiB. Errors (exit code 2) name file, line and column.
 std::vector<TomlEntry> read_toml(const std::filesystem::path& path);
 
-/// The same from text; `name` stands in front of line and column.
+/// Parses text; `name` stands in front of line and column.
 std::vector<TomlEntry> parse_toml(const std::string& text, const std::string& name);
 
 /// `text` as a TOML basic string, quotes included; bytes that are no UTF-8 (of a path, say) become U+FFFD.

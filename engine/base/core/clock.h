@@ -11,7 +11,7 @@ std::int64_t steady_us();
 /// Microseconds of processor time that this thread used so far.
 std::int64_t thread_cpu_us();
 
-/// What this thread had of the processors so far; -1 where the kernel does not say.
+/// Processor time and wait of this thread so far; -1 where the kernel does not report it.
 struct ProcessorTime {
   std::int64_t at_us = 0;       ///< steady_us
   std::int64_t waited_us = -1;  ///< it could have run, and another thread did

@@ -9,7 +9,7 @@ namespace isobar {
 /// or that a bundle was packed from; "" where none is.
 std::string checked_out_commit(const std::filesystem::path& folder);
 
-/// The same of the project that the program belongs to.
+/// `checked_out_commit` of the project that the program belongs to.
 std::string project_commit();
 
 }  // namespace isobar

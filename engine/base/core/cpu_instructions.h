@@ -10,15 +10,15 @@ struct CpuInstructions {
   bool avx512_bf16 = false;  ///< dot products of bf16 pairs, summed in fp32
   bool avx512_fp16 = false;  ///< arithmetic on 32 fp16 values at once
   bool amx_bf16 = false;     ///< products of whole tiles of bf16, summed in fp32
-  bool amx_fp16 = false;     ///< the same of fp16
+  bool amx_fp16 = false;     ///< AMX products of fp16
 
   /// What libtorch multiplies matrices of these types with, other than in a plain loop.
   bool multiplies_bf16() const { return amx_bf16 || avx512_bf16; }
   bool multiplies_fp16() const { return avx512_fp16; }
 };
 
-/// What cpuid answers to the questions that matter here. Registers of leaf 7, and which registers the
-/// operating system keeps when it switches threads (XCR0; 0 when it does not say): an instruction whose
+/// The answers of cpuid that decide CpuInstructions. Registers of leaf 7, and which registers the
+/// operating system keeps when it switches threads (XCR0; 0 when it is not known): an instruction whose
 /// registers are not kept cannot be used.
 struct CpuidAnswers {
   std::uint32_t leaf7_ebx = 0;
@@ -51,7 +51,7 @@ CpuInstructions held_to(const CapabilityWords& words, CpuInstructions found);
 
 CapabilityWords capability_words();
 
-/// Of the processor that this runs on, under the limits of its environment as they were at the first call.
+/// Instructions of this processor, under the limits of its environment as they were at the first call.
 const CpuInstructions& cpu_instructions();
 
 }  // namespace isobar

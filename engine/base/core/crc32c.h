@@ -7,11 +7,11 @@
 
 namespace isobar {
 
-/// The checksum of `bytes`; pass the last result as `before` to go on over pieces.
-/// By the processor's own instruction where it has one (SSE4.2).
+/// The checksum of `bytes`; pass the last result as `before` to continue over pieces.
+/// Uses the processor's own instruction where it has one (SSE4.2).
 std::uint32_t crc32c(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
-/// The same byte by byte from a table, on any processor.
+/// `crc32c` byte by byte from a table, on any processor.
 std::uint32_t crc32c_plain(std::span<const std::byte> bytes, std::uint32_t before = 0);
 
 }  // namespace isobar

@@ -68,7 +68,7 @@ class WholeFileWriter {
 
   void write(std::span<const std::byte> bytes);
   void finish();
-  /// Of the bytes as they were handed over, so that a file that comes back otherwise is found out.
+  /// Digest of the bytes as they were handed over, to find a file that reads back otherwise.
   const FileDigest& digest() const { return digest_; }
 
  private:
@@ -78,14 +78,14 @@ class WholeFileWriter {
   FileDigest digest_;
 };
 
-/// The same for bytes that are all there.
+/// Writes bytes that are all in memory.
 void write_file_whole(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file_whole(const std::filesystem::path& path, std::string_view text);
 
 /// Makes what was written to `folder` (names, renames) durable.
 void sync_folder(const std::filesystem::path& folder);
 
-/// As somebody would type it here: relative where it lies below the working directory, else as it is.
+/// The path to type here: relative where it lies below the working directory, else as it is.
 std::filesystem::path as_typed(const std::filesystem::path& path);
 
 /// Where Isobar keeps what it fetched and made: $ISOBAR_PREFIX, else $XDG_CACHE_HOME/isobar, else

@@ -57,7 +57,7 @@ class Json {
   bool contains(std::string_view key) const;
   /// Equal in kind and content: members in any order, numbers by value.
   bool operator==(const Json& other) const;
-  /// Of an object or array, in order.
+  /// Members of an object or items of an array, in order.
   const std::vector<Json>& values() const { return values_; }
   const std::vector<std::string>& keys() const { return keys_; }
   // Error (exit code 2) for what is not there, or of another kind.
@@ -84,14 +84,14 @@ class Json {
   void write(std::string& out, int indent, int level) const;
 
   Kind kind_ = Kind::null;
-  std::string text_;  ///< of a string what it says, of a number or boolean its JSON
+  std::string text_;  ///< the characters of a string, the JSON of a number or boolean
   std::vector<std::string> keys_;
   std::vector<Json> values_;
 };
 
 enum class JsonEscapes {
   replaced,  ///< bytes that are no UTF-8 become U+FFFD
-  ascii,     ///< the same, and all beyond ASCII as \u escapes
+  ascii,     ///< as `replaced`, and all beyond ASCII as \u escapes
   strict     ///< Error (exit code 1) for bytes that are no UTF-8
 };
 

@@ -1,12 +1,12 @@
 #pragma once
-// Which machine this is, and what it knows of its processes.
+// This machine's name and facts of its processes.
 #include <cstdint>
 #include <optional>
 #include <string>
 
 namespace isobar {
 
-/// Its name, as `hostname` says it; "" when the system does not say it.
+/// The host name, as `hostname` prints it; "" where the system has none.
 std::string host_name();
 /// A word that no other machine has, and this one only until it starts again; "" when it is not known.
 std::string boot_id();
@@ -16,7 +16,7 @@ std::string process_view();
 /// "AMD EPYC 9654" or what the system calls its processor.
 std::string cpu_name();
 
-/// What /proc/PID/stat says of a process (proc(5)).
+/// Fields of /proc/PID/stat of a process (proc(5)).
 struct ProcessFacts {
   std::string name;  ///< its first 15 letters
   char state;        ///< R runs, S sleeps, T is stopped, ...

@@ -8,7 +8,7 @@
 namespace isobar {
 
 struct MemoryState {
-  std::uint64_t total_bytes = 0;      ///< of the machine, or the limit of the control group
+  std::uint64_t total_bytes = 0;      ///< the machine's, or the limit of the control group
   std::uint64_t available_bytes = 0;  ///< what a new allocation could still get without swapping
   std::uint64_t oom_kills = 0;        ///< processes of the control group that were killed for memory so far
   bool is_limited = false;            ///< whether total_bytes is the limit of a control group
@@ -18,13 +18,13 @@ struct MemoryState {
 };
 
 /// Reads files below `root`; control groups of version 1 and 2 (core/control_groups.h),
-/// the least limit counts. Zeros where the system does not say.
+/// the least limit counts. Zeros where it is not known.
 MemoryState memory_state(const std::filesystem::path& root = "/");
 
 /// Most bytes that this process held at once so far, of its own or shared between ranks. Pages of files that
 /// are mapped, of libraries above all, are not among them: processes share those, the system drops them when
 /// it must, and how many count as held depends on what its page cache joins. Those of now are taken off the
-/// peak (VmHWM, proc_pid_status(5)): a peak from before most libraries were there may be told too small, one
+/// peak (VmHWM, proc_pid_status(5)): a peak from before most libraries were there may be too small, one
 /// beside a file that is unmapped since too large.
 std::uint64_t peak_own_bytes();
 

@@ -10,7 +10,7 @@ namespace isobar {
 /// proc/. cmake/setup/machine.sh has the same rule.
 bool has_nvidia_driver(const std::filesystem::path& root = "/");
 
-/// "580.65.06" of the loaded driver, "" when it does not say.
+/// "580.65.06" of the loaded driver, "" when it is not known.
 std::string nvidia_driver_version();
 
 /// The CUDA plugin of this build: $ISOBAR_CUDA_PLUGIN, else ../lib/libisobar_cuda.so beside this program. It

@@ -1,5 +1,5 @@
 #pragma once
-// Time that a process could have waited: while it is stopped (Ctrl-Z) clocks go on, and nobody is late.
+// Time that a process could have waited: while it is stopped (Ctrl-Z) clocks run, and no rank is late.
 #include <algorithm>
 #include <cstdint>
 #include <utility>

@@ -1,6 +1,6 @@
 #pragma once
-// What Linux tells of processes and threads in /proc, as proc(5) has it. What has ended meanwhile tells
-// nothing.
+// Facts of processes and threads from /proc (proc(5)); there are none of what has ended
+// meanwhile.
 #include <sys/types.h>
 
 #include <algorithm>

@@ -19,7 +19,7 @@ struct ThreadChoice {
 struct Processors {
   int count =
       1;  ///< by affinity, or fewer where a quota allows less time: whole processors of it, at least 1
-  double time = 1;  ///< the same, a part of a processor included: 0.5 where half of one may be used
+  double time = 1;  ///< processors, a part of one included: 0.5 where half of one may be used
   std::string why = "affinity";
   int of_process = 0;  ///< OMP_NUM_THREADS, 0 = not set
   int of_task = 0;     ///< SLURM_CPUS_PER_TASK, 0 = not set

@@ -1,6 +1,6 @@
 #pragma once
 // A place where the engine calls what a program may have plugged in: its own function until then. So a lesson
-// trains with a part that a learner wrote, and neither its page nor what calls the seam knows of it.
+// trains with a part that a learner wrote, without a change of its page or of the code that calls the seam.
 #include <type_traits>
 #include <utility>
 

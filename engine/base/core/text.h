@@ -74,7 +74,7 @@ std::string printable(std::string_view text, std::size_t most = 200);
 /// "Continue." of "continue."
 std::string sentence_case(std::string words);
 
-/// The same of a text of several lines, which stay.
+/// `printable` of a text of several lines, which stay.
 std::string printable_lines(std::string_view text);
 
 /// `text`, made printable, for the inside of an XML element or attribute.
@@ -90,7 +90,7 @@ std::string shell_quoted(std::string_view argument);
 /// A sentence over as many lines as it takes, broken at spaces; only a word that is longer by itself makes a
 /// line of more than `columns` letters.
 std::vector<std::string> wrapped(const std::string& text, std::size_t columns);
-/// Likewise, of lines that `fits` holds of.
+/// Breaks into lines for which `fits` is true.
 std::vector<std::string> wrapped(const std::string& text,
                                  const std::function<bool(const std::string&)>& fits);
 

@@ -1,6 +1,6 @@
 #pragma once
-// Waiting by the one clock of the project (steady_us), which tests set (tests/support/set_clock.h): what
-// waits here waits for nothing but what it says, however busy the machine is.
+// Waiting by the one clock of the project (steady_us), which tests set (tests/support/set_clock.h): a
+// wait here ends by its condition or its limit alone, however busy the machine is.
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
@@ -16,7 +16,7 @@ class Clock {
   /// both sides of the call and not in between.
   virtual void wait(std::unique_lock<std::mutex>& lock, std::condition_variable& condition,
                     std::int64_t until_us) = 0;
-  /// Somebody who waited has come to an end of it, and goes on.
+  /// A wait has ended, and its thread continues.
   virtual void left() {}
 
  protected:
@@ -28,7 +28,8 @@ Clock& the_clock();
 /// Another one for this process, null = the machine's. Not while a thread waits on the one before.
 void set_clock(Clock* clock);
 
-/// Waits on `condition` until `done()` or until it is `until_us` (steady_us); what `done()` says then.
+/// Waits on `condition` until `done()` or until it is `until_us` (steady_us); the result is that of `done()`
+/// then.
 template <class Done>
 bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& condition, std::int64_t until_us,
                 Done done) {
@@ -43,7 +44,7 @@ bool wait_until(std::unique_lock<std::mutex>& lock, std::condition_variable& con
   return is_done;
 }
 
-/// Of the same clock: for ever, unless what is waited for comes.
+/// A limit of no wait: it ends by its condition alone.
 inline constexpr std::int64_t kNever_us = INT64_MAX;
 
 void sleep_us(std::int64_t time_us);

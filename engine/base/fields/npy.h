@@ -22,7 +22,7 @@ struct NpyArray {
 /// the bytes that follow; nothing is allocated for values before these checks.
 NpyArray read_npy(const std::filesystem::path& path);
 
-/// The same from the bytes of a whole file; `name` stands in errors.
+/// Parses the bytes of a whole file; `name` stands in errors.
 NpyArray parse_npy(std::span<const std::byte> bytes, const std::string& name);
 
 /// Writes float32 in C order, whole or not at all.

@@ -33,7 +33,7 @@ std::string safetensors_start(std::span<const TensorToWrite> tensors,
 
 SafetensorsFile open_safetensors(const std::filesystem::path& path);
 
-/// The same from the bytes of a whole file; `name` stands in errors.
+/// Parses the bytes of a whole file; `name` stands in errors.
 SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name);
 
 /// Copies one tensor's bytes; `out` has exactly `tensor.bytes` bytes.

@@ -17,10 +17,10 @@
 namespace isobar {
 
 /// A year file opened for reading. The HDF5 library never runs in this process: `isobar-h5`, a child with
-/// limits, looks at the file and says where the records lie; a file that makes it crash or hang is an Error
-/// like any other. Several threads may read (records of a compressed file one after the other). Errors (exit
-/// code 2) name the file and the reason: not HDF5, truncated, no dataset `fields`, not 4-d, not little-endian
-/// float32, external or virtual storage, a link, no time step, the library crashed.
+/// limits, looks at the file and reports where the records lie; a file that makes it crash or hang is an
+/// Error like any other. Several threads may read (records of a compressed file one after the other). Errors
+/// (exit code 2) name the file and the reason: not HDF5, truncated, no dataset `fields`, not 4-d, not
+/// little-endian float32, external or virtual storage, a link, no time step, the library crashed.
 class YearFile {
  public:
   explicit YearFile(const std::filesystem::path& path);
@@ -41,9 +41,9 @@ class YearFile {
   void read_record(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out) const;
 
   /// Rows first_row .. first_row + rows - 1 and columns 0 .. width-1 of one channel of record `time`, into
-  /// `out` [rows, width]; for whoever takes a record in pieces that stay in the processor's cache. A short
-  /// read is an Error as above; whether the file is still the same is not looked at: `check_unchanged` before
-  /// the first piece and after the last one does that. A compressed file has no such pieces: Error.
+  /// `out` [rows, width]; for callers that take a record in pieces that stay in the processor's cache. A
+  /// short read is an Error as above; whether the file is still the same is not looked at: `check_unchanged`
+  /// before the first piece and after the last one does that. A compressed file has no such pieces: Error.
   void read_rows(std::int64_t time, std::int64_t channel, std::int64_t first_row, std::int64_t rows,
                  std::int64_t width, std::span<float> out) const;
   /// Error with the number of the record (exit code 1) when the file was cut, grew, was removed or had
@@ -73,12 +73,12 @@ struct OpenedYearFile {
 std::vector<OpenedYearFile> try_open_year_files(const std::vector<std::filesystem::path>& paths,
                                                 const H5Program& program = {});
 
-/// The same; the first file that cannot be opened is thrown as its Error.
+/// Opens all of them; the first file that cannot be opened is thrown as its Error.
 std::vector<YearFile> open_year_files(const std::vector<std::filesystem::path>& paths,
                                       const H5Program& program = {});
 
 /// The `*.h5` files of a split folder whose base name ends in a four-digit year, in sorted order.
-/// No folder, or none in it, is an Error (exit code 2) that says what was looked for.
+/// No folder, or none in it, is an Error (exit code 2) that names what was looked for.
 std::vector<std::filesystem::path> year_files(const std::filesystem::path& folder);
 
 }  // namespace isobar

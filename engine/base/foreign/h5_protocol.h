@@ -26,7 +26,7 @@ struct H5Request {
 struct H5Answer {
   std::uint32_t magic = kH5Magic;
   H5Say say = H5Say::refusal;
-  std::uint64_t bytes = 0;  ///< that follow
+  std::uint64_t bytes = 0;  ///< bytes that follow
 };
 
 struct H5TableHead {
@@ -50,8 +50,8 @@ inline constexpr std::int64_t kMostChunks = 4'000'000;
 inline constexpr std::uint64_t kMostTableBytes = 64'000'000;
 inline constexpr std::uint64_t kMostRefusalBytes = 4000;
 inline constexpr std::uint32_t kMostAttributes = 64;
-inline constexpr std::uint32_t kMostStrings = 10'000;      ///< of one attribute
-inline constexpr std::uint32_t kMostStringBytes = 10'000;  ///< of one of them
+inline constexpr std::uint32_t kMostStrings = 10'000;      ///< strings of one attribute
+inline constexpr std::uint32_t kMostStringBytes = 10'000;  ///< bytes of one string
 inline constexpr std::uint64_t kMostAttributeBytes = 1'000'000;
 
 }  // namespace isobar

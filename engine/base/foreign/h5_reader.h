@@ -34,7 +34,7 @@ class H5Reader {
             std::span<float> out);
 
  private:
-  struct Waiting;  ///< what is waited for, until when, and how to say that it did not come
+  struct Waiting;  ///< what is waited for, until when, and the Error where it does not come
   void send(const H5Request& request, int file, const Waiting& waiting);
   H5Answer receive_answer(Waiting& waiting);
   void receive(std::span<std::byte> out, Waiting& waiting);

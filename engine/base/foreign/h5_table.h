@@ -32,7 +32,7 @@ std::array<std::int64_t, 4> chunk_grid(const std::array<std::int64_t, 4>& shape,
 /// than a million records. Both sides ask.
 std::string shape_problem(const std::array<std::int64_t, 4>& shape);
 
-/// The same for the chunks of `shape`.
+/// What is wrong with the chunks of `shape`; "" = nothing.
 std::string chunk_problem(const std::array<std::int64_t, 4>& shape, const std::array<std::int64_t, 4>& chunk);
 
 /// Decodes and checks an answer about a file of `file_bytes`: every byte that it promises lies in the file,

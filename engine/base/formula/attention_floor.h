@@ -1,6 +1,6 @@
 #pragma once
-// What attention takes at least on a device, whatever its kernel does: what a kernel of our own is worth is
-// told from it and from what cuDNN is measured to take.
+// The least time that attention takes on a device with any kernel. Beside the measured time of cuDNN it
+// bounds what a kernel of our own could gain.
 #include "formula/device_rates.h"
 #include "formula/vit_counts.h"
 

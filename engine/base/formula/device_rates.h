@@ -21,7 +21,7 @@ struct AttentionRates {
 
 struct DeviceRates {
   std::string name;                ///< "H200"
-  std::uint64_t memory_bytes = 0;  ///< as its driver states it
+  std::uint64_t memory_bytes = 0;  ///< stated by its driver
   // Dense peaks, TFLOP/s, by data sheet: what MFU refers to.
   double peak_fp32 = 0;
   double peak_tf32 = 0;
@@ -47,7 +47,7 @@ struct DeviceRates {
   double adam_tb_per_s = 0;            ///< plain operations; 0 = the same
   double fused_adam_tb_per_s = 0;      ///< 0 = the same
   double ends_us_per_value = 0;        ///< loss and un-patching, a value of the target
-  double fused_ends_us_per_value = 0;  ///< the same as one kernel
+  double fused_ends_us_per_value = 0;  ///< un-patching and loss as one kernel
 };
 
 /// Devices that a prediction can be made for.

@@ -14,13 +14,13 @@ namespace isobar {
 /// The largest message with which ranks probe their link (comm.probe).
 inline constexpr std::uint64_t kMostProbeBytes = std::uint64_t{64} << 20;
 
-/// Of the model's buffers: constant ones, and the running means and variances of norms over the batch.
+/// Bytes of the model's buffers: constant ones, and the running means and variances of norms over the batch.
 std::uint64_t model_buffer_bytes(const Config& config);
 
-/// What the configuration does not say.
+/// What the memory depends on beside the configuration.
 struct MemoryFacts {
   bool on_cuda = false;
-  std::int64_t value_bytes = 4;   ///< of an activation, 2 where products take 16 bits
+  std::int64_t value_bytes = 4;   ///< bytes of an activation: 2 where products take 16 bits
   bool emulates = false;          ///< those 16 bits are widened for each product (device/emulated_products.h)
   bool writes_attention = false;  ///< the N x N matrices of attention are kept
   std::uint64_t program_bytes = 0;  ///< what the program takes by itself; 0 = what it usually does
@@ -32,11 +32,11 @@ MemoryFacts memory_facts(const Config& config, bool on_cuda);
 /// Predicted bytes of one rank at its peak.
 struct MemoryPlan {
   std::uint64_t weights = 0, gradients = 0, moments = 0;
-  std::uint64_t buffers = 0;  ///< of the model, and messages that gradients are copied into
+  std::uint64_t buffers = 0;  ///< the model's, and messages that gradients are copied into
   std::uint64_t activations = 0;
   std::uint64_t attention = 0;  ///< N x N matrices
-  std::uint64_t working = 0;    ///< of the backward pass and the optimizer; on a CPU gaps of the heap too
-  std::uint64_t batches = 0;    ///< of the loaders, and on a CPU what data sets hold
+  std::uint64_t working = 0;    ///< backward pass and optimizer; on a CPU gaps of the heap too
+  std::uint64_t batches = 0;    ///< slots of loaders, and on a CPU what data sets hold
   std::uint64_t program = 0;    ///< libraries, their pools, and on a CUDA device its context
 
   std::uint64_t state() const { return weights + gradients + moments; }
@@ -49,13 +49,13 @@ struct MemoryPlan {
   std::string text() const;
 };
 
-/// Of a lesson: what it does not honour is not there. Of no lesson: everything of `config` acts.
+/// With a lesson, keys that it does not honour have no effect; without one all of `config` has.
 MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts);
 
 /// A change that fits.
 struct MemoryFit {
-  std::string change;  ///< as it is typed: "--ranks 8 --set mesh.tp=2"
+  std::string change;  ///< words of the command line: "--ranks 8 --set mesh.tp=2"
   MemoryPlan plan;
 };
 
@@ -69,7 +69,7 @@ std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& co
 /// fit.
 void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 
-/// The same of `limit_bytes`, which `what` has: "H200".
+/// Error (exit code 2) when a rank would need more than `limit_bytes`, the memory of `what`: "H200".
 void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
                   std::uint64_t limit_bytes, const std::string& what);
 

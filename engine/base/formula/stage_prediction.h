@@ -20,21 +20,21 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
 
 /// Microseconds of one rank. Stages add up to the step.
 struct StepStages {
-  double load_us = 0;  ///< that the loop waits for its batch
+  double load_us = 0;  ///< time that the loop waits for its batch
   double forward_us = 0;
   double backward_us = 0;
-  double comm_us = 0;  ///< that nothing hides
+  double comm_us = 0;  ///< communication that nothing hides
   double optimize_us = 0;
   // Beside the stages.
-  double read_us = 0;        ///< until a batch is read and normalised, whoever does it
-  double read_bytes = 0;     ///< of the files, a step
+  double read_us = 0;        ///< until a batch is read and normalised, by any thread
+  double read_bytes = 0;     ///< bytes of the files, a step
   double comm_total_us = 0;  ///< collectives, hidden or not
-  double wire_bytes = 0;     ///< that the rank sends a step
+  double wire_bytes = 0;     ///< bytes that the rank sends a step
 
   double step_us() const { return load_us + forward_us + backward_us + comm_us + optimize_us; }
   /// By the names of core/stage.h, in the order of a step.
   std::vector<std::pair<std::string, double>> named() const;
-  /// That keep the loop from waiting, for all ranks of the machine; 0 where nothing is read.
+  /// The rate at which the loop does not wait, for all ranks of the machine; 0 where nothing is read.
   double needed_bytes_per_s(std::int64_t ranks) const;
 };
 

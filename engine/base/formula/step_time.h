@@ -16,7 +16,7 @@
 
 namespace isobar {
 
-/// Goes up when a formula or a rate changes, so that an older prediction can be told from a newer one.
+/// Rises when a formula or a rate changes, to distinguish older predictions from newer ones.
 inline constexpr int kStepTimeVersion = 2;
 
 /// Bytes a parameter that an update moves. Adam: weights, gradients and two moments read, three of them
@@ -65,7 +65,7 @@ struct StepTime {
   double host_most_us = 0;   ///< with 5 us a launch
   bool graph = false;
   AttentionKind attention = AttentionKind::automatic;  ///< the kernel meant
-  double peak_flops_per_s = 0;                         ///< of the type in use
+  double peak_flops_per_s = 0;                         ///< peak of the type in use
 
   /// Both directions, the optimiser in misc.
   ClassTimes classes() const;

@@ -8,9 +8,9 @@ namespace isobar {
 
 struct TensorParallelForm {
   std::int64_t tp = 1;
-  std::int64_t samples = 1;         ///< that the model trains on in a step, over all its backward passes
-  std::int64_t value_bytes = 4;     ///< of an activation on the wire: 4, or 2
-  std::int64_t gradient_bytes = 4;  ///< of its gradient there
+  std::int64_t samples = 1;      ///< samples that the model trains on in a step, over all its backward passes
+  std::int64_t value_bytes = 4;  ///< bytes of an activation on the wire: 4, or 2
+  std::int64_t gradient_bytes = 4;  ///< bytes of its gradient on the wire
   bool shares_tokens = false;
 };
 

@@ -12,7 +12,7 @@ struct TrainingForm {
   std::int64_t batch = 1;        ///< samples that the model computes at a time
   std::int64_t tp = 1;           ///< ranks that share each layer (model/tensor_parallel.h)
   bool shares_tokens = false;    ///< mesh.sequence_parallel
-  std::int64_t value_bytes = 4;  ///< of an activation: 4, or 2 in 16 bits
+  std::int64_t value_bytes = 4;  ///< bytes of an activation: 4, or 2 in 16 bits
   bool fused = false;       ///< the norms are fused with the casts behind them, q, k and v are one product
   bool fused_loss = false;  ///< the loss comes straight from the head's tokens
   bool fused_adam = false;

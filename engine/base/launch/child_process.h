@@ -10,7 +10,7 @@
 namespace isobar {
 
 /// A program started from an argument list (never through a shell), in a session of its own: it reads
-/// nothing, and what it says is appended to a file, so that it goes on unharmed when this process ends.
+/// nothing, and its output is appended to a file, so that it continues unharmed when this process ends.
 class ChildProcess {
  public:
   /// Error when the program cannot be started or `output` cannot be opened.

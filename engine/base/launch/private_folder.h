@@ -1,5 +1,5 @@
 #pragma once
-// A folder below the temporary one: for what the ranks of one launch tell each other, or a replay.
+// A folder below the temporary one: for messages between the ranks of one launch, or for a replay.
 #include <filesystem>
 #include <functional>
 
@@ -11,8 +11,8 @@ namespace isobar {
 bool is_private(const std::filesystem::path& folder);
 
 /// Only its user can read it; gone with this. A launcher that is killed leaves its folder: the next one
-/// removes it, but only what ranks write there (and what `remove_more` knows to remove), and only where the
-/// lock of its file `owner` says that nobody is left; where the file system knows no locks it stays.
+/// removes it, but only what ranks write there (and what `remove_more` removes), and only where the
+/// lock of its file `owner` is free; where the file system has no locks it stays.
 class PrivateFolder {
  public:
   /// Sweeps, then makes one. Error (exit code 1) when there is no place for it.

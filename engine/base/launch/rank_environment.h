@@ -11,12 +11,12 @@ namespace isobar {
 enum class LaunchedBy {
   nobody,    ///< one process that trains alone
   isobar,    ///< ./isobar run LESSON --ranks N: all ranks are on this machine and meet through a file
-  torchrun,  ///< RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, whoever set them
+  torchrun,  ///< RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR, MASTER_PORT, set by any launcher
   slurm,     ///< a task of a job step: SLURM_PROCID, SLURM_LOCALID, SLURM_NTASKS
   mpi        ///< a process of mpirun: OMPI_COMM_WORLD_* of Open MPI; PMI_RANK, PMI_SIZE of MPICH, Intel MPI
 };
 
-/// As a person knows it: "srun".
+/// The launcher's command: "srun".
 std::string_view name_of(LaunchedBy launcher);
 
 struct RankEnvironment {
@@ -24,16 +24,17 @@ struct RankEnvironment {
   int rank = 0;
   int local_rank = 0;
   int world = 1;
-  int local_world = 1;       ///< ranks on this machine; 1 where nobody says and the others may be elsewhere
-  int cores_of_task = 0;     ///< that Slurm gave to each task, 0 = not said
-  std::string meeting_file;  ///< of LaunchedBy::isobar: where the ranks find each other (ISOBAR_MEETING)
-  std::string address;       ///< of the others: the host of rank 0
+  int local_world =
+      1;  ///< ranks on this machine; 1 where it is not known and other ranks may be on other machines
+  int cores_of_task = 0;     ///< processors that Slurm gave to each task, 0 = not known
+  std::string meeting_file;  ///< LaunchedBy::isobar: the file at which ranks meet (ISOBAR_MEETING)
+  std::string address;       ///< the other launchers: the host of rank 0
   int port = 0;
-  std::string note;  ///< what a person should know, "" = nothing: an allocation without srun, say
+  std::string note;  ///< a warning for the user, such as an allocation without srun; "" = none
 };
 
-/// Where the ranks of a step of Slurm meet unless MASTER_PORT says otherwise: the same on all of them, and
-/// another one for most other jobs of the same node.
+/// The port at which the ranks of a Slurm step meet unless MASTER_PORT is set: equal on all ranks, and
+/// different for most other jobs of the node.
 int port_of_step(std::int64_t job, std::uint32_t step);
 
 /// Where the ranks of an mpirun meet on one machine: a port from what all of them have in common.
@@ -42,7 +43,7 @@ int port_of_launcher(const std::string& common);
 /// Reads the environment through `get` (null = not set). RANK, LOCAL_RANK, WORLD_SIZE, MASTER_ADDR,
 /// MASTER_PORT win over all others; with none of them this is one process. With WORLD_SIZE = 1 the others
 /// need not be there. Slurm's count only within a step (SLURM_STEP_ID): the batch shell and salloc are one
-/// process, and `note` says so. Without MASTER_ADDR the first host of SLURM_STEP_NODELIST or
+/// process, and `note` reports it. Without MASTER_ADDR the first host of SLURM_STEP_NODELIST or
 /// SLURM_JOB_NODELIST, without MASTER_PORT one derived from SLURM_JOB_ID and the step. Those of an mpirun win
 /// over a step that has another number of tasks, for mpirun starts its helpers by srun; on one machine its
 /// ranks meet on loopback, at a port derived from PMIX_NAMESPACE or from what `launcher` returns, the process
@@ -52,7 +53,7 @@ RankEnvironment read_rank_environment(
     const std::function<const char*(const char*)>& get,
     const std::function<std::string()>& launcher = [] { return std::string(); });
 
-/// The same from the environment of this process.
+/// Reads the environment of this process.
 RankEnvironment read_rank_environment();
 
 /// Error (exit code 2) where several processes were started for a lesson that has no ranks: each would train

@@ -18,27 +18,27 @@ struct SpawnOptions;
 struct RankEnded {
   int rank = 0;
   int code = 0;                      ///< exit code, 128 + signal for one that was killed
-  int signal = 0;                    ///< that killed it, 0 = none
+  int signal = 0;                    ///< the signal that killed it, 0 = none
   bool followed = false;             ///< it was stopped, or gave up, because another had failed before
   bool stopped = false;              ///< its process stood still (SIGSTOP) when the others gave up
-  bool out_of_memory = false;        ///< the system says that it killed for memory meanwhile
+  bool out_of_memory = false;        ///< the system reports that memory ran out meanwhile
   std::int64_t end_us = 0;           ///< steady clock
   std::int64_t peak_bytes = 0;       ///< most memory that it held at once
   std::string errors;                ///< the end of what it wrote to standard error, at most 8 kB
-  std::string output;                ///< of a quiet one: the same of standard output
-  std::optional<RankStatus> status;  ///< what it said last of itself; nothing when it had not come so far
+  std::string output;                ///< of a quiet one: the end of standard output, likewise
+  std::optional<RankStatus> status;  ///< its last status; nullopt when it published none
 };
 
 struct RanksEnded {
   std::vector<RankEnded> ranks;  ///< by rank
   int first = -1;                ///< the rank that failed first, -1 = none failed
-  int code = 0;                  ///< of the whole: that of the first that failed, else of rank 0
+  int code = 0;                  ///< exit code: of the first that failed, else of rank 0
   bool timed_out = false;        ///< `deadline_s` passed, and all were killed
   int asked = 0;                 ///< the last signal to stop that came here and was passed on, 0 = none
 };
 
 struct RankOptions {
-  bool quiet = false;               ///< nothing of what they say reaches this terminal
+  bool quiet = false;               ///< nothing that they print reaches this terminal
   double deadline_s = 0;            ///< all are killed after so many seconds; 0 = never
   double grace_s = 10;              ///< after the first failure the others have so long to end by themselves
   std::function<void()> tick = {};  ///< called a few times a second while they run
@@ -54,8 +54,8 @@ struct RankOptions {
 /// or SIGTERM (a quarter of a second later or more) ends all within a second; the code is 128 + that signal
 /// then. If this process is killed, programs of ours stop.
 ///
-/// The first that failed is told by what ranks say of themselves (RankStatus, found by the link "run" that
-/// rank 0 lays beside the meeting file), so that one that only followed is never blamed.
+/// The first that failed is found from the ranks' own status (RankStatus, by the link "run" that rank 0 lays
+/// beside the meeting file), so that one that only followed is never blamed.
 /// Error (exit code 1) where all went well and what they printed could not be written, unless who reads it
 /// left.
 RanksEnded launch_ranks(const std::vector<std::string>& words, int ranks, const RankOptions& options = {});

@@ -1,5 +1,5 @@
 #pragma once
-// What several ranks say, on one terminal: whole lines, each with the rank that said it.
+// The output of several ranks on one terminal: whole lines, each with the rank that printed it.
 #include <poll.h>
 
 #include <cstddef>
@@ -39,7 +39,7 @@ class OutputQueue {
   bool is_empty() const { return written_ == waiting_.size(); }
   /// To wait for by `poll`: until it can be written to where there is something to write.
   pollfd to_wait_for() const;
-  /// Writes a piece, when `poll` has said that this does not wait.
+  /// Writes a piece; to be called after `poll` reported that this does not wait.
   void write_some();
   /// Whether something could not be written that somebody would have read.
   bool is_lost() const { return is_lost_; }
@@ -63,15 +63,15 @@ class RankOutput {
   /// What the rank writes to; closed here once it was started.
   int end_of_rank() const { return write_.number(); }
   void rank_has_it();
-  /// Readable when something was said, for `poll`; -1 for a quiet one, and while there is no room for more.
+  /// For `poll`: readable when there is output; -1 for a quiet one, and while there is no room for more.
   int number() const { return to_ == nullptr || to_->is_full() ? -1 : read_.number(); }
 
   /// Passes on what is there, without waiting, while there is room. `over_live_line`: a line that is
   /// overwritten stands on the terminal.
   void pass_on(bool over_live_line);
-  /// The same for the last time, an unfinished line included.
+  /// Takes the rest of the output, an unfinished line included.
   void finish(bool over_live_line);
-  /// The end of what was said.
+  /// The end of the output.
   std::string kept() const;
 
  private:

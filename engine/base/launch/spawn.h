@@ -12,7 +12,7 @@
 
 namespace isobar {
 
-/// How often whoever waits for a program is asked for its tick.
+/// The interval at which a function that waits for a program calls its tick.
 inline constexpr int kTick_ms = 250;
 
 /// Takes signals out of a file instead of handlers, for as long as it lives: requests to stop (SIGINT,
@@ -48,13 +48,13 @@ struct SpawnOptions {
 /// this process (`follow_launcher`). Error when it cannot be started.
 pid_t spawn(const std::vector<std::string>& words, const SpawnOptions& options);
 
-/// A file in memory, for what a quiet program says.
+/// A file in memory, for the output of a quiet program.
 FileDescriptor unnamed_file();
 
 /// At most the last `most_bytes` of what was written to it.
 std::string end_of(const FileDescriptor& file, std::int64_t most_bytes);
 
-/// Most that is kept of what a program said.
+/// The most bytes kept of a program's output.
 inline constexpr std::int64_t kMostKept_bytes = 8'000;
 
 }  // namespace isobar

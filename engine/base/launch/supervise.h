@@ -9,15 +9,15 @@ namespace isobar {
 
 struct Ended {
   int code = 0;                 ///< its exit code, 128 + signal for one that was killed
-  int signal = 0;               ///< that killed it, 0 = none
+  int signal = 0;               ///< the signal that killed it, 0 = none
   std::int64_t peak_bytes = 0;  ///< most memory that it held at once
-  bool out_of_memory = false;   ///< the system says that it was killed for memory
+  bool out_of_memory = false;   ///< the system reports that memory ran out
   int asked = 0;                ///< the last signal to stop that came here and was passed on, 0 = none
-  std::string errors;           ///< of a quiet one: the end of what it wrote to standard error, at most 8 kB
+  std::string errors;           ///< from a quiet one: the end of its standard error, at most 8 kB
 };
 
 struct SuperviseOptions {
-  bool quiet = false;               ///< nothing that it says reaches this terminal
+  bool quiet = false;               ///< nothing that it prints reaches this terminal
   std::function<void()> tick = {};  ///< called a few times a second while it runs
 };
 

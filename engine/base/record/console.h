@@ -23,7 +23,7 @@ class Console {
   Console& operator=(const Console&) = delete;
 
   /// A thread of its own writes them to the file within 200 ms: training does not wait for it. An earlier
-  /// failure to write (disk full) is thrown by whatever says the next line, and by `finish`.
+  /// failure to write (disk full) is thrown by the call that prints the next line, and by `finish`.
   void keep_in(const std::filesystem::path& file);
 
   /// Nothing reaches the terminal from here on, nor a file that was not named before: of several ranks one

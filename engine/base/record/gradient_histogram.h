@@ -20,7 +20,7 @@ struct GradientHistogram {
   static constexpr int kMost = 127;
 
   std::int64_t step = 0;
-  double scale = 1;  ///< of the loss: the gradients are so many times what they would be without
+  double scale = 1;  ///< loss scale: by so much the gradients are larger than without it
   std::int64_t zero = 0;
   std::int64_t nonfinite = 0;
   std::array<std::int64_t, kMost - kLeast + 1> counts{};  ///< [e - kLeast]: 2^e <= |g| < 2^(e+1)

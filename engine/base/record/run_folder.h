@@ -30,7 +30,7 @@ int next_attempt(const RunFolder& folder);
 /// digits.
 RunFolder make_run_folder(const std::filesystem::path& parent, const std::string& lesson);
 
-/// An empty folder with a name of that kind, for a program that is told it by --run-dir (`take_run_folder`).
+/// An empty folder with a name of that kind, for a program that gets it by --run-dir (`take_run_folder`).
 std::filesystem::path reserve_run_folder(const std::filesystem::path& parent, const std::string& lesson);
 
 /// Makes or takes the folder `path`. One that holds a run or anything else already is refused (Error, exit

@@ -20,17 +20,17 @@ class RunOwner {
   RunOwner();
   /// Takes the folder. Error (exit code 2) when another process writes there: one that holds the lock, one of
   /// this machine that lives, or one of another machine whose sign of life is younger than three minutes. A
-  /// job of Slurm that starts again knows that its earlier start is over: it waits until that was silent for
-  /// half a minute. Ages are told by the clock of the file system, since those of machines differ.
+  /// requeued job of Slurm waits until its earlier start has been silent for half a minute. Ages are measured
+  /// by the clock of the file system, since those of machines differ.
   RunOwner(const std::filesystem::path& folder, const std::string& host);
   ~RunOwner();
   RunOwner(RunOwner&&) noexcept;
   RunOwner& operator=(RunOwner&&) noexcept;
 
-  /// What there is to say (exit code 1) when the folder was moved or removed since it was taken: looks at
-  /// once.
+  /// The Error (exit code 1) when the folder was moved or removed since it was taken; looks at the file
+  /// system now.
   std::optional<Error> lost() const;
-  /// The same of the last sign of life, so that nothing waits for the file system.
+  /// Whether the last sign of life found it lost; does not wait for the file system.
   bool seen_lost() const;
 
   /// Gives the folder back.

@@ -28,7 +28,7 @@ struct TreeEnd {
 
 /// Visits `place` and the folders below it, the nearest first: at most 32 deep, those that links lead to
 /// once and not those that hold `place`, none whose name begins with a dot, and none within a run. Folders
-/// that `knows` says are known runs are not opened or visited.
+/// for which `knows` is true are not opened or visited.
 TreeEnd visit_run_tree(const std::filesystem::path& place,
                        const std::function<bool(const std::filesystem::path&)>& knows,
                        const std::function<void(const FoundFolder&)>& visit);
@@ -40,7 +40,7 @@ std::vector<FoundFolder> folders_with(const std::filesystem::path& place, const 
 std::vector<std::filesystem::path> entries_in(const std::filesystem::path& folder,
                                               std::size_t most = kMostEntries);
 
-/// Folders in that tree that hold nothing but event files of other programs, by name. `left_out` is told of
+/// Folders in that tree that hold nothing but event files of other programs, by name. `left_out` counts
 /// those that were not opened.
 std::vector<FoundFolder> event_folders(const std::filesystem::path& place, LeftOut* left_out = nullptr);
 

@@ -34,7 +34,7 @@ class StreamWriter {
   /// Takes one line. Waits only when 4 MB are waiting for the file system. An earlier failure to write (disk
   /// full) is thrown here and from `finish`; every whole line before it stays readable.
   void write(const JsonLine& line) { write_line(line.text()); }
-  /// The same for any text that ends in a newline.
+  /// Appends any text that ends in a newline.
   void write_line(std::string_view line);
 
   /// How long writers waited for the file system, all together.

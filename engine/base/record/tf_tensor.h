@@ -13,7 +13,7 @@ enum class TensorKind {
 
 struct TfTensor {
   TensorKind kind = TensorKind::no_number;
-  double value = 0;  ///< of a scalar
+  double value = 0;  ///< the value of a scalar
 };
 
 /// The bytes of a TensorProto. A scalar has no dimension, or dimensions of 1; it stands in tensor_content or

@@ -11,7 +11,7 @@ namespace isobar {
 /// Keeps its place: each call returns what whole records were added since the last one; a record that is not
 /// whole yet is left for later. A record whose data checksum is wrong, or that is no event, is skipped and
 /// counted. One whose length checksum is wrong makes the rest of the file unreadable: `is_damaged`. A call
-/// takes 16 MiB or 262,144 values and goes on at the next one, so that memory is bounded by the bytes
+/// takes 16 MiB or 262,144 values and the next one continues there, so that memory is bounded by the bytes
 /// present, those, and 64 MiB a record. The file is open within a call alone: there may be thousands.
 class TfEventsReader {
  public:

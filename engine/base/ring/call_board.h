@@ -1,6 +1,6 @@
 #pragma once
 // What each rank of one machine called last, in memory that all of them see: so that ranks which call
-// different things are told, instead of adding up what does not belong together. Torch-free.
+// different things end in an error, instead of adding up what does not belong together. Torch-free.
 #include <cstdint>
 #include <optional>
 #include <string>

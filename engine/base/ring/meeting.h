@@ -21,7 +21,7 @@ struct RingMeeting {
 std::int64_t due_of(const RingMeeting& meeting);
 
 /// Zeros of these sizes, the same memory on every rank: rank 0 makes it, and nobody else can open it once its
-/// call has returned. `name` tells meetings at one file apart and is used once. Error (exit code 1) for
+/// call has returned. `name` distinguishes meetings at one file and is used once. Error (exit code 1) for
 /// memory that cannot be had, and for a rank that does not come in time (rank 0 waits for all, the others for
 /// it).
 std::vector<SharedMemory> meet_at_file(const RingMeeting& meeting, const std::string& name,

@@ -26,7 +26,7 @@ struct RingRequest {
   bool divides = false;  ///< the sum by N
   int root = 0;
   std::int64_t elements = 0;
-  const std::byte* in = nullptr;          ///< of all-reduce and broadcast the same as `out`
+  const std::byte* in = nullptr;          ///< equal to `out` in all-reduce and broadcast
   std::byte* out = nullptr;               ///< may be this rank's part of `in`, or `in` of `out`
   std::shared_ptr<const void> keep = {};  ///< whatever owns the memory, until it is done
 };
@@ -71,10 +71,10 @@ class RingEngine {
   /// Starts a collective and returns; they are done in the order in which they were started, which must be
   /// the same on all ranks. One thread at a time.
   std::shared_ptr<RingJob> start(RingRequest request);
-  /// False when `timeout_us` passed first. Error (exit code 1) when a rank has ended, left or given up: it
-  /// says which.
+  /// False when `timeout_us` passed first. Error (exit code 1) when a rank has ended, left or given up, with
+  /// its number.
   bool wait(const RingJob& job, std::int64_t timeout_us);
-  /// Frees whoever waits, on all ranks; nothing works afterwards. Any thread.
+  /// Frees all waiting ranks and threads; nothing works afterwards. Any thread.
   void abort() noexcept { links_.abort(); }
 
  private:

@@ -33,7 +33,7 @@ class RingGroup {
 
   /// Whether one of them failed, so that another rank is to blame.
   bool followed() const { return followed_; }
-  /// Of the last of them: what this rank sent and when, step by step; nothing alone.
+  /// What this rank sent in the last collective and when, step by step; empty alone.
   const std::vector<CollectiveStep>& steps() const { return steps_; }
 
  private:
@@ -47,7 +47,7 @@ class RingGroup {
   int size_;
   std::int64_t timeout_us_;
   std::unique_ptr<RingEngine> engine_;  ///< null alone
-  std::unique_ptr<CallBoard> calls_;    ///< likewise
+  std::unique_ptr<CallBoard> calls_;    ///< null alone
   std::int64_t called_ = 0;
   std::vector<CollectiveStep> steps_;
   bool followed_ = false;

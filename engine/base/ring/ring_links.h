@@ -14,7 +14,7 @@ namespace isobar {
 enum class RingWait {
   there,
   late,   ///< the deadline passed
-  broken  ///< a rank is lost, or somebody gave up: `what_broke` says it
+  broken  ///< a rank is lost or gave up: `what_broke` has the reason
 };
 
 /// Where a ring is a part of a larger group.
@@ -31,7 +31,7 @@ class RingLinks {
 
   /// In `bytes(size)` zeros at the begin of a page, which outlive this.
   RingLinks(std::byte* place, int rank, int size, RingPart part = {});
-  /// Says that this rank is gone: who still waits for a message of it is told so.
+  /// Marks this rank as gone, which ends the waits of ranks that expect a message of it.
   ~RingLinks();
   RingLinks(const RingLinks&) = delete;
   RingLinks& operator=(const RingLinks&) = delete;
@@ -44,8 +44,8 @@ class RingLinks {
   RingWait wait_for_slot(std::int64_t due_us, std::int64_t& wait_us);
   RingWait wait_for_message(std::int64_t due_us, std::int64_t& wait_us);
   enum class Awaited { slot, message };
-  /// Sleeps once, at most so long by the machine's clock, for who waits on two rings at once: `late` says
-  /// that it is time to look at both again.
+  /// Sleeps once, at most so long by the machine's clock, for a caller that waits on two rings at once: after
+  /// `late` it is time to look at both again.
   RingWait nap(Awaited awaited, std::int64_t most_us);
   bool has_slot() const;
   bool has_message() const;

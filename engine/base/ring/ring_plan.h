@@ -41,7 +41,7 @@ struct RingCut {
   std::int64_t elements = 0;
   int chunks = 1;
   std::int64_t piece = 1;   ///< values of a piece, of the last one of a chunk at most
-  std::int64_t pieces = 0;  ///< of each chunk; some may be empty
+  std::int64_t pieces = 0;  ///< pieces of each chunk; some may be empty
 
   struct Range {
     std::int64_t begin = 0;

@@ -1,6 +1,6 @@
 #pragma once
 // Memory that several processes of one machine have in common. It has no name in any file system: nothing is
-// left behind whoever is killed when, no other user can open it, and the size of /dev/shm, 64 MB in many
+// left behind whichever process is killed, no other user can open it, and the size of /dev/shm, 64 MB in many
 // containers, does not limit it. Torch-free.
 #include <sys/types.h>
 

@@ -20,8 +20,8 @@ constexpr std::int64_t kSentenceLook_us = 100;
 }  // namespace
 
 struct WaitBoard::Header {
-  enum class Said : std::uint32_t { nothing, about_to, all };
-  std::atomic<Said> state;
+  enum class Sentence : std::uint32_t { nothing, about_to, all };
+  std::atomic<Sentence> state;
   std::array<char, kMostText> text;  ///< ends with a zero
 };
 
@@ -88,21 +88,21 @@ WaitBoard::Wait WaitBoard::cause() const {
 }
 
 std::string WaitBoard::blame(const std::string& text) {
-  auto state = Header::Said::nothing;
-  if (header().state.compare_exchange_strong(state, Header::Said::about_to)) {
+  auto state = Header::Sentence::nothing;
+  if (header().state.compare_exchange_strong(state, Header::Sentence::about_to)) {
     const std::size_t length = std::min(text.size(), kMostText - 1);
     std::memcpy(header().text.data(), text.data(), length);
     header().text[length] = '\0';
-    header().state.store(Header::Said::all);
+    header().state.store(Header::Sentence::all);
     return text;
   }
-  for (int look = 0; look < kSentenceLooks && header().state.load() != Header::Said::all; ++look)
+  for (int look = 0; look < kSentenceLooks && header().state.load() != Header::Sentence::all; ++look)
     pause_us(kSentenceLook_us);
   return blamed().value_or(text);
 }
 
 std::optional<std::string> WaitBoard::blamed() const {
-  if (header().state.load(std::memory_order_acquire) != Header::Said::all) return std::nullopt;
+  if (header().state.load(std::memory_order_acquire) != Header::Sentence::all) return std::nullopt;
   return std::string(header().text.data());
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 // Which rank waits for which, in memory that all of them see: so that an error names the rank on which the
-// others hang, and all ranks say the same one. Torch-free.
+// others hang, and all ranks name the same one. Torch-free.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -17,8 +17,8 @@ class WaitBoard {
   /// In `bytes(size)` zeros at the begin of a page, which outlive this.
   WaitBoard(std::byte* place, int rank, int size) : place_(place), rank_(rank), size_(size) {}
 
-  /// This rank waits, or soon may, for `other`, which in a meeting is whoever has not come. A wait that fails
-  /// does not end. Of a circle of waits the first is to blame: `since_us` is from before this rank gave
+  /// This rank waits, or soon may, for `other`, which in a meeting is the rank that has not come. A wait that
+  /// fails does not end. Of a circle of waits the first is to blame: `since_us` is from before this rank gave
   /// another one anything to wait on.
   void begin(AwaitedThing thing, int other, std::int64_t since_us) noexcept;
   void end() noexcept;
@@ -26,7 +26,7 @@ class WaitBoard {
   void come(std::int64_t number) noexcept;
 
   struct Wait {
-    int rank = 0;  ///< that waits
+    int rank = 0;  ///< the rank that waits
     AwaitedThing thing = AwaitedThing::message;
     int other = 0;  ///< for which it waits
     std::int64_t since_us = 0;
@@ -35,10 +35,10 @@ class WaitBoard {
   /// a chain ends with who waits for the link.
   Wait cause() const;
 
-  /// What is to be said of the failure: `text`, unless another rank has said what it was before; long ones
-  /// are cut. Any rank, any thread.
+  /// The text to report of the failure: `text`, unless another rank has set one before; long ones are cut.
+  /// Any rank, any thread.
   std::string blame(const std::string& text);
-  /// What was said of it; nothing while all is well.
+  /// The text that was set; nullopt while all is well.
   std::optional<std::string> blamed() const;
 
  private:

@@ -52,7 +52,7 @@ class AllReduceBench {
  public:
   AllReduceBench(StandaloneRun& run, Messages& messages);
 
-  /// What a person is told at the start.
+  /// Lines for the start of the run.
   std::vector<std::string> text() const;
 
   /// This rank's buffer of a step: value i of rank r is r + 1 + i mod 7, so that sums are whole numbers, and
@@ -63,7 +63,7 @@ class AllReduceBench {
   /// the slowest rank. All ranks call it.
   void finish(StandaloneStep& step);
 
-  /// Sizes with their median times and bandwidths, what the model says, and the latency and bandwidth that
+  /// Sizes with their median times and bandwidths, the model's prediction, and the latency and bandwidth that
   /// fit.
   std::vector<std::string> table() const;
 
@@ -78,7 +78,7 @@ class AllReduceBench {
   std::int64_t messages_before_ = 0;
   std::int64_t bytes_before_ = 0;
   std::map<std::int64_t, std::vector<double>> times_us_;  ///< by bytes
-  double wrong_ = 0;                                      ///< of the rank with most of them
+  double wrong_ = 0;                                      ///< wrong values, of the rank with the most
   double other_bits_ = 0;                                 ///< sums whose bits were not the same on all ranks
 };
 

@@ -11,7 +11,7 @@
 
 namespace isobar {
 
-/// What whoever receives a chunk does with it: adds it to its own, or puts it in its place.
+/// What a receiver does with a chunk: adds it to its own, or puts it in its place.
 enum class Then : unsigned char { add, keep };
 
 /// Both ends of a message; chunk numbers are taken modulo the number of chunks, so that r - k may be below 0.

@@ -35,7 +35,7 @@ class LinkTimes {
 
   MessageLink link_;
   double free_us_ = 0;        ///< when all that this rank sent has left
-  std::vector<Taken> taken_;  ///< of the way in, by time
+  std::vector<Taken> taken_;  ///< intervals in which the way in is taken, by time
 };
 
 }  // namespace isobar

@@ -24,11 +24,11 @@ namespace isobar {
 struct JournalFolder {
   RunFolder folder;
   int attempt = 0;      ///< how often the run was resumed
-  RunOwner owner = {};  ///< of rank 0
+  RunOwner owner = {};  ///< held by rank 0
 };
 
-/// Makes or takes the folder: that of the run it goes on with, or `run_dir`, or, both empty, a new one below
-/// runs/; from then on the console is kept in it. For rank 0, which tells the others.
+/// Makes or takes the folder: that of the run it resumes, or `run_dir`, or, both empty, a new one below
+/// runs/; from then on the console is kept in it. Called by rank 0, which broadcasts the path.
 JournalFolder take_journal_folder(const std::string& lesson, const std::filesystem::path& resumed,
                                   const std::filesystem::path& run_dir, Console& console);
 
@@ -40,7 +40,7 @@ void write_run_toml(const JournalFolder& journal, const std::string& lesson, con
 struct JournalStart {
   int rank = 0;
   bool silent = false;          ///< it writes nothing
-  std::int64_t first_step = 0;  ///< of this attempt
+  std::int64_t first_step = 0;  ///< the attempt's first step
 };
 
 class RunJournal {
@@ -63,13 +63,13 @@ class RunJournal {
   /// `step`.
   void trace_loop(std::string_view name, std::int64_t begin_us, std::int64_t step);
 
-  /// Throws what there is to say when the folder was moved or removed; `soon` waits for no file system and
-  /// hears of it with the next sign of life.
+  /// Throws an Error when the folder was moved or removed. With `soon` it does not wait for the file system
+  /// and notices with the next sign of life.
   void check_owned(bool soon) const;
   std::optional<Error> lost() const { return folder_.owner.lost(); }
 
-  /// Writes the summary and the `end` line, once. Returns what kept spans from being written, told when all
-  /// else is done; null when nothing did.
+  /// Writes the summary and the `end` line, once. Returns the error that kept spans from being
+  /// written, to be reported after all else is done; null without one.
   std::exception_ptr end(const std::string& status, const std::string& reason, const RunSummary& whole);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The ranks of a run as its page sees them: what they send is as comm.sync and run.fault say.
+// The ranks of a run as its page sees them; comm.sync and run.fault decide what they send.
 #include <span>
 
 #include "config/config.h"

@@ -23,7 +23,7 @@ namespace isobar {
 
 class StandaloneRun;
 
-/// One step as the page sees it: it says which stage begins, and at the end what came out.
+/// One step of a page, which enters stages and gives the results at the end.
 class StandaloneStep {
  public:
   std::int64_t index() const { return index_; }  ///< from 0
@@ -34,13 +34,13 @@ class StandaloneStep {
   std::int64_t stage_us(Stage stage) const { return stage_us_[static_cast<std::size_t>(stage)]; }
 
   struct Result {
-    std::optional<double> loss = {};  ///< of this rank's samples; none where nothing is fitted
+    std::optional<double> loss = {};  ///< mean over this rank's samples; nullopt where nothing is fitted
     double lr = 0;
-    std::int64_t samples = 0;  ///< of this rank
+    std::int64_t samples = 0;  ///< this rank's
     std::int64_t epoch = 0;
     std::vector<std::pair<const char*, double>> figures = {};  ///< further fields of the step's line
   };
-  /// Ends the step and records it. The ranks tell each other their losses, which belongs to no stage.
+  /// Ends the step and records it. The exchange of losses between ranks belongs to no stage.
   void finish(const Result& result);
 
  private:
@@ -61,7 +61,7 @@ class StandaloneStep {
   std::size_t stage_ = kNone;
   std::array<std::int64_t, kNone> stage_us_{};
   std::array<bool, kNone> entered_{};
-  std::vector<Interval> intervals_;  ///< of a step whose spans are kept
+  std::vector<Interval> intervals_;  ///< filled where the step's spans are kept
 };
 
 class StandaloneRun {
@@ -81,10 +81,10 @@ class StandaloneRun {
   Messages& connect(const MessageLink& link);
   /// For what the page traces by itself.
   SpanWriter& spans() { return journal_->spans(); }
-  /// Of the ranks' values; all ranks ask.
+  /// The largest of all ranks' values; a collective call.
   double largest(double value);
 
-  /// Says what is about to be done: the lesson, `lines` of the page's own, ranks, folder and fault.
+  /// Prints what is about to be done: the lesson, `lines` of the page's own, ranks, folder and fault.
   void announce(const std::vector<std::string>& lines);
   /// A note of the stream: what is no step's.
   void note(const std::string& text, const std::vector<std::pair<const char*, double>>& figures);
@@ -95,7 +95,7 @@ class StandaloneRun {
   bool goes_on() const { return steps_done_ < asked().train.steps && stop_signal_ == 0; }
   StandaloneStep begin_step();
 
-  /// Ends the journal and says how it went; the exit code. For `run_standalone`.
+  /// Ends the journal, prints the outcome and returns the exit code. For `run_standalone`.
   int finish();
   void fail(const Error& error) noexcept;
 

@@ -46,7 +46,7 @@ LinePoints draw_points(const DataConfig& config);
 /// it, drawn from `seed` (train.seed).
 Line first_line(const ModelConfig& config, std::int64_t seed, int rank);
 
-/// What a person is told of such a run at its start.
+/// Lines about the points for the start of a run.
 std::vector<std::string> points_text(const Config& config);
 
 /// What the line of a step holds beside its loss: `line` behind the update, this rank's own gradient, and the

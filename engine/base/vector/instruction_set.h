@@ -8,7 +8,7 @@
 
 namespace isobar {
 
-/// Those that this processor has and ISOBAR_CPU_CAPABILITY allows, the widest last.
+/// Instruction sets that this processor has and ISOBAR_CPU_CAPABILITY allows, the widest last.
 const std::vector<InstructionSet>& instruction_sets_here();
 /// The widest: what kernels use unless a test or a bench asks for another. One that is not here is an illegal
 /// instruction.

@@ -31,7 +31,8 @@ struct Float16 {
   ISOBAR_INLINE static float load(std::uint16_t stored) {
     const std::uint32_t sign = static_cast<std::uint32_t>(stored & 0x8000U) << 16;
     const std::uint32_t magnitude = stored & 0x7fffU;
-    // As the bits of a float it is 2^-112 of the value: 127 - 15 is the distance of the exponents' origins.
+    // Read as the bits of a float it is 2^-112 of the value: 127 - 15 is the distance of the exponents'
+    // origins.
     const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
     const std::uint32_t bits =
         magnitude >= 0x7c00U ? 0x7f800000U | (magnitude << 13) : std::bit_cast<std::uint32_t>(value);

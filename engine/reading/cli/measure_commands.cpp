@@ -39,8 +39,8 @@ std::vector<MeasuredPoint> grid_of(const std::vector<SweepAxis>& axes) {
 
 /// For each point: "*" for the best, "=" for one that is the same, "?" for one that few repeats cannot tell
 /// from it, " " else. Without points (figures that are no rates) few repeats tell nothing.
-std::vector<std::string> marks_of(const std::vector<MeasuredPoint>& points,
-                                  const std::vector<Spread>& figures, bool more_is_better) {
+std::vector<std::string> best_marks(const std::vector<MeasuredPoint>& points,
+                                    const std::vector<Spread>& figures, bool more_is_better) {
   std::size_t best = figures.size();
   for (std::size_t i = 0; i < figures.size(); ++i) {
     if (figures[i].empty()) continue;
@@ -79,8 +79,8 @@ struct Results {
       if (scored) headline = point.repeats.front().view.summary.headline;
       rmse.push_back(scored ? point.figures(&RunSummary::rmse) : Spread());
     }
-    rate_marks = marks_of(points, rates, /*more_is_better=*/true);
-    rmse_marks = marks_of({}, rmse, /*more_is_better=*/false);
+    rate_marks = best_marks(points, rates, /*more_is_better=*/true);
+    rmse_marks = best_marks({}, rmse, /*more_is_better=*/false);
   }
 };
 

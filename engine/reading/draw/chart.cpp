@@ -29,7 +29,7 @@ void paint_chart_x(Sketch& sketch, const ChartArea& area, const std::string& tit
   sketch.words({area.box.x0, y}, area.box.width(), title, {.colour = theme.dim, .across = 1});
 }
 
-std::vector<Tick> marks_of(const XMarks& marks, const Axis& x, float scale) {
+std::vector<Tick> x_ticks(const XMarks& marks, const Axis& x, float scale) {
   std::vector<Tick> out;
   for (const double value : marks.at) out.push_back({value, engineering(value)});
   if (!out.empty()) return out;
@@ -163,7 +163,7 @@ void paint_x_marks(Canvas& canvas, const Theme& theme, const XMarks& marks, cons
     room = at - half - 10 * s;
   }
   float right_of_last = -1e9F;
-  for (const Tick& tick : marks_of(marks, x, s)) {
+  for (const Tick& tick : x_ticks(marks, x, s)) {
     const float at = std::round(x.pixel(tick.value));
     if (at < area.x0 - 1 || at > area.x1 + 1) continue;
     canvas.fill({at, area.y0, at + 1, area.y1}, mark_colour(theme, tick));

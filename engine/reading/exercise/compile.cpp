@@ -12,7 +12,7 @@
 #include "core/pattern.h"
 #include "core/text.h"
 #include "exercise/verdict.h"
-#include "launch/said.h"
+#include "launch/captured_run.h"
 
 namespace isobar {
 
@@ -108,15 +108,15 @@ std::string with_path(const std::string& program) {
   return file;
 }
 
-Said run(std::vector<std::string> words) {
+CapturedRun run(std::vector<std::string> words) {
   words.front() = with_path(words.front());
-  Said said = run_quietly(words, kLongestCompile_us, kMostSaid_bytes);
+  CapturedRun said = run_quietly(words, kLongestCompile_us, kMostSaid_bytes);
   if (said.asked != 0) throw Error("stopped", words.front(), "", Exit::failed);
   return said;
 }
 
-Said run_compiler(const std::vector<std::string>& words, const CompileSetting& setting) {
-  Said said = run(words);
+CapturedRun run_compiler(const std::vector<std::string>& words, const CompileSetting& setting) {
+  CapturedRun said = run(words);
   const std::string problem = said.code == 0 ? "" : machine_problem(said.errors);
   if (problem.empty()) return said;
   throw Error("your part cannot be compiled on this machine: " + printable(problem, 300),
@@ -164,7 +164,7 @@ void remove_parts(const fs::path& folder) {
 
 /// The name of `main` among what the object defines.
 bool defines_main(const fs::path& object) {
-  const Said said = run({"nm", "--defined-only", object.string()});
+  const CapturedRun said = run({"nm", "--defined-only", object.string()});
   return said.out.find(" T main\n") != std::string::npos;
 }
 
@@ -260,7 +260,7 @@ std::optional<CompileProblem> compile_part(const CompileSetting& setting) {
   words.insert(words.end(),
                {"-MD", "-MF", rule.string(), "-fdiagnostics-color=never", "-fno-diagnostics-show-option",
                 "-o", object.string(), "-c", setting.source.string()});
-  const Said compiled = run_compiler(words, setting);
+  const CapturedRun compiled = run_compiler(words, setting);
   const bool cheats =
       compiled.code == 0 && depends_on(read_text_file(rule, kMostCommands_bytes), setting.solution);
   fs::remove(rule);
@@ -273,7 +273,7 @@ std::optional<CompileProblem> compile_part(const CompileSetting& setting) {
                                    setting.library.string(), object.string(), other.object.string()};
   for (const std::string& word : other.words)
     if (word.starts_with("-fsanitize")) link.push_back(word);
-  if (const Said said = run_compiler(link, setting); said.code != 0) {
+  if (const CapturedRun said = run_compiler(link, setting); said.code != 0) {
     CompileProblem out = first_error(said.errors, name);
     out.what = "it cannot be linked: " + printable(said.errors.substr(0, said.errors.find('\n')), 300);
     return out;

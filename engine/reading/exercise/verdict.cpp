@@ -11,7 +11,7 @@
 #include "core/find.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "launch/said.h"
+#include "launch/captured_run.h"
 
 namespace isobar {
 
@@ -76,8 +76,9 @@ bool check_with(const Exercise& exercise, Watch watch, const MyFile& mine, const
   verdict.compile_s += seconds_since(begin_us);
   if (verdict.problem) return false;
   const std::int64_t checks_us = steady_us();
-  const Said said = run_quietly({(build / "bin" / program).string(), library.string(), known_as(mine.path)},
-                                kLongestCheck_us, kMostVerdict_bytes);
+  const CapturedRun said =
+      run_quietly({(build / "bin" / program).string(), library.string(), known_as(mine.path)},
+                  kLongestCheck_us, kMostVerdict_bytes);
   verdict.check_s += seconds_since(checks_us);
   if (said.asked != 0) throw Error("stopped", program, "", Exit::failed);
   take(verdict, said.out, folder);

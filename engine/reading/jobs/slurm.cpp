@@ -12,7 +12,7 @@
 #include "core/number_text.h"
 #include "core/text.h"
 #include "jobs/job_script.h"
-#include "launch/said.h"
+#include "launch/captured_run.h"
 #include "launch/supervise.h"
 
 namespace isobar {
@@ -30,8 +30,8 @@ class NoAnswer : public Error {
 };
 
 /// Requests to stop that come meanwhile are passed on to it.
-Said ask_slurm(const std::vector<std::string>& words, std::int64_t longest_us) {
-  Said said = run_quietly(words, longest_us, kMostKept_bytes);
+CapturedRun ask_slurm(const std::vector<std::string>& words, std::int64_t longest_us) {
+  CapturedRun said = run_quietly(words, longest_us, kMostKept_bytes);
   if (said.asked == 0 && !said.was_late) return said;
   if (said.asked != 0) raise(said.asked);  // it was meant for this program
   throw NoAnswer("Slurm does not answer", fs::path(words.front()).filename().string(),
@@ -46,7 +46,7 @@ std::string first_line(const std::string& text) {
   return printable(line, 300);
 }
 
-Error refusal(const std::string& what, const std::vector<std::string>& words, const Said& said) {
+Error refusal(const std::string& what, const std::vector<std::string>& words, const CapturedRun& said) {
   const std::string line = first_line(said.errors.empty() ? said.out : said.errors);
   const std::string name = fs::path(words.front()).filename().string();
   return {
@@ -119,7 +119,7 @@ std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) co
             folder.string(),
         Exit::failed);
   };
-  Said said;
+  CapturedRun said;
   try {
     said = ask_slurm(words, limits_.submit_us);
   } catch (const NoAnswer& error) {
@@ -135,7 +135,7 @@ JobState Slurm::state(std::int64_t job) const {
   const std::string number = std::to_string(job);
   const std::vector<std::string> words = {squeue_.string(), "--noheader", "--states=all", "--jobs=" + number,
                                           "--format=%T|%r|%N|%S|%Z"};
-  const Said said = ask_slurm(words, limits_.answer_us);
+  const CapturedRun said = ask_slurm(words, limits_.answer_us);
   const bool unknown = said.errors.find("Invalid job id") != std::string::npos;
   if (said.code != 0 && !unknown) throw refusal("Slurm does not tell of job " + number, words, said);
   JobState out;
@@ -153,7 +153,7 @@ JobState Slurm::state(std::int64_t job) const {
   for (std::size_t i = 5; i < parts.size(); ++i) out.folder += "|" + parts[i];
   if (!out.is_over()) return out;
   try {
-    const Said shown =
+    const CapturedRun shown =
         ask_slurm({scontrol_.string(), "--oneliner", "show", "job", number}, limits_.answer_us);
     if (shown.code == 0) out.exit_code = exit_code_in(shown.out);
   } catch (const NoAnswer&) {  // that it is over is known
@@ -163,7 +163,7 @@ JobState Slurm::state(std::int64_t job) const {
 
 void Slurm::cancel(std::int64_t job) const {
   const std::vector<std::string> words = {scancel_.string(), std::to_string(job)};
-  const Said said = ask_slurm(words, limits_.answer_us);
+  const CapturedRun said = ask_slurm(words, limits_.answer_us);
   if (said.code != 0) throw refusal("Slurm does not cancel job " + std::to_string(job), words, said);
 }
 

@@ -26,8 +26,8 @@ class Backends {
   /// What a person should know of where ranks meet; "" = nothing.
   virtual std::string note() const = 0;
 
-  /// Of this process among `members` (ranks of the world; it is one of them); waits until all of them are
-  /// there. `name` sets groups apart.
+  /// The transport of this process among `members` (ranks of the world; it is one of them); waits until all
+  /// of them are there. `name` sets groups apart.
   virtual std::unique_ptr<Transport> make_payload(const std::string& name,
                                                   const std::vector<int>& members) = 0;
   virtual std::unique_ptr<Transport> make_control(const std::string& name,

@@ -9,7 +9,7 @@
 
 namespace isobar {
 
-/// What `call` returns or throws; nothing when `patience` passed first. It goes on in a thread of its own
+/// What `call` returns or throws; nothing when `patience` passed first. It continues in a thread of its own
 /// then, for ever if need be, so it must own all that it works with.
 template <typename Call>
 std::optional<std::invoke_result_t<Call>> within(std::chrono::milliseconds patience, Call call) {

@@ -11,7 +11,7 @@
 namespace isobar {
 
 /// How long Gloo and NCCL may wait by themselves: Comm has the shorter patience, does not count the time that
-/// a process is stopped, and says more.
+/// a process is stopped, and reports more.
 inline constexpr auto kTransportPatience = std::chrono::hours(48);
 
 /// Connects within `timeout_s`. `name` sets groups apart that share a store. `interface` as comm.interface;

@@ -25,7 +25,7 @@ class Comm {
  public:
   /// One process: every collective is done at once.
   Comm();
-  /// The same for `rank` among others: a group of itself alone.
+  /// A group of `rank` alone, among other ranks.
   static Comm alone(int rank);
   /// The whole world of `environment`, by comm.backend. Waits for the other ranks.
   Comm(const RankEnvironment& environment, const CommConfig& config, bool on_cuda);
@@ -49,7 +49,7 @@ class Comm {
   /// same arguments; one that is not in `ranks` gets a group that it is no member of, whose collectives are
   /// refused. Ranks of the new group are in the order of `ranks`.
   Comm group(const std::vector<int>& ranks, const std::string& name) const;
-  /// Of several groups at once, such as those of one axis of a mesh: the one that this rank is in. No rank is
+  /// Makes several groups at once, such as those of one axis of a mesh, and returns this rank's. No rank is
   /// in two.
   Comm part(const std::vector<std::vector<int>>& groups, const std::string& name) const;
   /// Ranks of the world in this group, by rank.
@@ -63,7 +63,7 @@ class Comm {
   Work reduce_scatter(const at::Tensor& out, const at::Tensor& in, Reduce reduce, std::string_view what);
 
   // Between hosts, in small amounts; never counted, never on an emulated link. Ranks that call different ones
-  // of these, or give another `what`, get an Error that says so.
+  // of these, or give another `what`, get an Error that names both.
   void barrier(std::string_view what);
   std::vector<std::string> all_gather_text(const std::string& mine, std::string_view what);
   std::vector<double> all_gather_numbers(double mine, std::string_view what);
@@ -113,7 +113,7 @@ class Comm {
   /// collectives.
   void watch_replay(c10::Device device, std::string_view what);
 
-  CommCounts counts() const;  ///< of this group
+  CommCounts counts() const;  ///< counts of this group
 
  private:
   friend class Probing;

@@ -25,7 +25,7 @@ enum class Op { all_reduce, broadcast, all_gather, reduce_scatter };
 struct Collective {
   Op op = Op::all_reduce;
   at::Tensor out;
-  at::Tensor in = {};  ///< of all_gather and reduce_scatter
+  at::Tensor in = {};  ///< input of all_gather and reduce_scatter
   Reduce reduce = Reduce::sum;
   int root = 0;
   std::string what = {};
@@ -41,8 +41,8 @@ struct Collective {
 /// that do not fit each other.
 void check_collective(const Collective& job, int size);
 
-/// What ranks tell each other on the control group: all messages have one size, so that two that differ are
-/// told apart in words and not by Gloo, which ends the process.
+/// A message between ranks on the control group: all have one size, so that two that differ are reported by
+/// an Error and not by Gloo, which ends the process.
 struct Frame {
   static constexpr std::size_t kRoom = 128;
   std::array<char, 240> what;
@@ -68,7 +68,7 @@ class CommCore final : public CommGroup, public std::enable_shared_from_this<Com
   /// Sends `data` (at most Frame::kRoom bytes) to all and returns what all sent, by rank. Error when ranks
   /// give another `what`.
   std::vector<std::string> exchange(std::string_view what, std::string_view data);
-  /// The same for a text of any length.
+  /// `exchange` for a text of any length.
   std::vector<std::string> exchange_text(const std::string& mine, const std::string& what);
   /// Error on all ranks unless all make the same groups, a line each.
   void check_same_groups(const std::string& group_name, const std::string& lines);
@@ -94,7 +94,7 @@ class CommCore final : public CommGroup, public std::enable_shared_from_this<Com
   bool is_broken() override;
   void break_off(std::exception_ptr failure, Blame blame) noexcept override;
 
-  /// Of a transport that is waited for by streams: told when it is done, and watched.
+  /// Watches a transport that is waited for by streams, and records its end.
   void watch(const std::shared_ptr<Pending>& pending, const Waited& waited, const std::string& track,
              const Span& span);
 
@@ -113,7 +113,7 @@ class CommCore final : public CommGroup, public std::enable_shared_from_this<Com
 
   std::int64_t next_ = 0;
   std::int64_t next_exchange_ = 0;
-  std::mutex mutex_;  ///< of failure_
+  std::mutex mutex_;  ///< guards failure_
   std::exception_ptr failure_;
   std::unique_ptr<CommWatch> watch_;
 };

@@ -54,14 +54,14 @@ class CommGroup {
   std::string name = "world";
   std::string key = "world";       ///< what it is called at the meeting: used once,
                                    ///< though names may be again
-  std::int64_t groups_made = 0;    ///< of this one
+  std::int64_t groups_made = 0;    ///< groups made of this one
   std::vector<int> members = {0};  ///< ranks of the world, by rank in this group
   CommConfig config;
   std::shared_ptr<Backends> backends;  ///< null in a process that is alone
   std::unique_ptr<Transport> payload;  ///< null in a group that this rank is not part of
   std::unique_ptr<Transport> control;
   std::unique_ptr<ArrivalBoard> board;  ///< null where there is none
-  std::int64_t last_end_us = 0;         ///< of the collective that ended last
+  std::int64_t last_end_us = 0;         ///< end of the last collective
   CommCounts counts;
   bool is_counted = true;  ///< what is sent counts, and leaves spans
   std::shared_ptr<CommShared> shared;

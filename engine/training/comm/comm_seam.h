@@ -1,5 +1,5 @@
 #pragma once
-// The place where ranks meet, for whoever is to stand there.
+// The seam where ranks meet: what stands here sees each collective.
 #include <ATen/core/Tensor.h>
 
 #include <functional>
@@ -14,7 +14,7 @@ struct Collective;
 struct BackwardPass {
   at::Tensor loss;
   at::Tensor gradients;                        ///< to which it adds
-  bool last;                                   ///< of its step
+  bool last;                                   ///< the step's last backward pass
   std::function<void(const at::Tensor&)> run;  ///< from a loss
 };
 

@@ -44,7 +44,7 @@ class CommWatch {
   bool ends_ = false;
   std::int64_t clock_us_ = 0;
   std::int64_t looked_us_ = 0;  ///< when ranks were last looked after
-  bool told_ = false;           ///< that this rank waits for the oldest
+  bool told_ = false;           ///< the rank's status shows its wait for the oldest
   std::thread thread_;
 };
 

@@ -11,8 +11,8 @@
 namespace isobar {
 
 struct LinkProbe {
-  double latency_us = 0;      ///< of an all-reduce of 64 bytes: the median of some
-  std::int64_t bytes = 0;     ///< of the largest message that there was time for
+  double latency_us = 0;      ///< median of all-reduces of 64 bytes
+  std::int64_t bytes = 0;     ///< size of the largest message that there was time for
   double algbw_gb_per_s = 0;  ///< bytes / time of one all-reduce of them
   double busbw_gb_per_s = 0;  ///< algbw times 2 (n - 1) / n: what each link carries, comparable over n
 };

@@ -18,7 +18,7 @@ struct GroupMeeting {
   int size() const { return static_cast<int>(members.size()); }
 };
 
-/// The same `bytes` zeros on every rank; nobody can open them from outside when this returns. `name` sets
+/// `bytes` zeros that all ranks share; nobody can open them from outside when this returns. `name` sets
 /// uses of one store apart and is used once. Error (exit code 1) on every rank when any of them cannot:
 /// memory that is not there, ranks of several machines, a rank that does not come within `timeout_s`.
 SharedMemory meet_in_memory(const GroupMeeting& group, const std::string& name, std::uint64_t bytes);

@@ -13,7 +13,7 @@ std::string rank_list(const std::vector<int>& ranks);
 /// "rank 1", "ranks 0, 2"
 std::string ranks_text(const std::vector<int>& ranks);
 
-/// What ranks said, and which of them said the same.
+/// A text, and the ranks that have it.
 struct Side {
   std::string text;
   std::vector<int> ranks;
@@ -31,7 +31,7 @@ struct LineDifference {
   std::vector<Side> sides;
 };
 
-/// Nothing where all are the same. A text that has no such line says "nothing" there.
+/// Nothing where all are the same. A text that has no such line counts as "nothing" there.
 std::optional<LineDifference> first_difference(const std::vector<std::string>& texts,
                                                const std::vector<int>& ranks);
 

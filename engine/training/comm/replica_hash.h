@@ -22,7 +22,7 @@ struct NamedValues {
 /// the values are, and the same on every device. `values` is float32 and contiguous.
 std::uint64_t replica_hash(const at::Tensor& values);
 
-/// The same by operations on tensors, as it is computed on a device; their 64-bit numbers wrap around alike.
+/// `replica_hash` by operations on tensors, for a device; their 64-bit numbers wrap around alike.
 std::uint64_t replica_hash_by_operations(const at::Tensor& values);
 
 /// Compares `values` over the ranks of `comm`. Where they differ: Error (exit code 1, on all ranks) that

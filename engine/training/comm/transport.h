@@ -23,8 +23,8 @@ class Pending {
  public:
   virtual ~Pending() = default;
   virtual bool done() = 0;
-  /// Returns true when it is done, false when `timeout_us` passed first. What went wrong on the way is thrown
-  /// as the transport says it: Comm makes an Error with ranks in it.
+  /// Returns true when it is done, false when `timeout_us` passed first. A failure on the way is thrown
+  /// with the transport's text: Comm makes an Error with ranks in it.
   virtual bool wait(std::int64_t timeout_us) = 0;
   /// When it was done, on the steady clock (core/clock.h); 0 while it is not, or where that is not known.
   virtual std::int64_t end_us() const { return 0; }
@@ -52,7 +52,7 @@ class Transport {
   /// Whether `Pending::wait` returns at once and makes the current stream of the device wait instead.
   virtual bool blocks_stream() const { return false; }
 
-  /// Ends what is under way and frees whoever waits, here and, where that can be, elsewhere.
+  /// Ends what is under way and frees waiting threads, here and, where that can be, elsewhere.
   virtual void abort() noexcept = 0;
 
   /// A sentence that a person should read at the end, "" = nothing.

@@ -15,13 +15,13 @@ struct CollectiveTimes {
   std::int64_t begin_us = 0;  ///< all ranks had called it, and the one before it
                               ///< was done; ready_us where unknown
   std::int64_t end_us = 0;    ///< 0 = not known: on a CUDA device the host does not wait for it
-  int last_rank = -1;         ///< of the group: who called it last; -1 = not known
+  int last_rank = -1;         ///< rank of the group that called it last; -1 = not known
 };
 
 /// What was communicated since the group was made, control traffic left out.
 struct CommCounts {
   std::int64_t calls = 0;
-  std::int64_t wire_bytes = 0;  ///< that this rank sends: 2 (n - 1) / n S for an
+  std::int64_t wire_bytes = 0;  ///< bytes that this rank sends: 2 (n - 1) / n S for an
                                 ///< all-reduce of S bytes, as a ring does
 };
 
@@ -42,7 +42,7 @@ class Work {
   bool is_open() const { return pending_ != nullptr; }
   bool done();
   /// Error (exit code 1) when a rank is lost or does not come within
-  /// comm.timeout_s: it says which collective, who arrived, who did not and
+  /// comm.timeout_s: it names which collective, who arrived, who did not and
   /// what that one was doing. On a CUDA device only the current stream waits,
   /// and a time-out is thrown by the next call instead.
   CollectiveTimes wait();

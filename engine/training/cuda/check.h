@@ -1,5 +1,5 @@
 #pragma once
-// CUDA calls that fail become an Error (exit code 1) that names the call and says what its code means.
+// CUDA calls that fail become an Error (exit code 1) that names the call and the meaning of its code.
 #include <driver_types.h>
 
 #include <string>

@@ -1,7 +1,7 @@
 #pragma once
-// Events: points on a stream that know when they were passed. Handles are raw, so that no CUDA header is
-// needed to hold one; whoever makes one destroys it. Every function throws Error (exit code 1) when CUDA
-// refuses.
+// Events: points on a stream, with the time at which they were passed. Handles are raw, so that no CUDA
+// header is needed to hold one; the caller that makes one destroys it. Every function throws Error (exit code
+// 1) when CUDA refuses.
 struct CUevent_st;   // what cudaEvent_t points to
 struct CUstream_st;  // what cudaStream_t points to
 

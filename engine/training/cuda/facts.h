@@ -1,5 +1,5 @@
 #pragma once
-// What the CUDA driver of this machine says of itself and of its devices.
+// Facts of the CUDA driver of this machine and of its devices.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,7 +16,7 @@ struct CudaDeviceFacts {
 
 struct CudaFacts {
   int driver_version = 0;   ///< highest CUDA that the driver serves, 13000 = 13.0; 0 = there is no driver
-  int runtime_version = 0;  ///< of the CUDA runtime that the plugin is linked to
+  int runtime_version = 0;  ///< the CUDA runtime that the plugin is linked to
   std::string problem;      ///< why devices could not be counted, "" when they could
   std::vector<CudaDeviceFacts> devices;
 };

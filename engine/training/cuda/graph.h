@@ -12,7 +12,7 @@ struct CudaGraph;
 struct GraphNodes {
   std::int64_t kernels = 0;
   std::int64_t copies = 0;
-  std::int64_t fills = 0;  ///< of memory with one value
+  std::int64_t fills = 0;  ///< nodes that fill memory with one value
   std::int64_t others = 0;
 
   std::int64_t all() const { return kernels + copies + fills + others; }

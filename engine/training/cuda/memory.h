@@ -8,7 +8,7 @@ struct CUstream_st;  // what cudaStream_t points to
 namespace isobar {
 
 /// Page-locked host memory, readable by all devices: copies from it need no help of the processor. Error
-/// (exit code 1) that says how much was asked for. `free_pinned` gives it back.
+/// (exit code 1) that names how much was asked for. `free_pinned` gives it back.
 void* allocate_pinned(std::size_t bytes);
 void free_pinned(void* memory) noexcept;
 
@@ -22,7 +22,7 @@ struct FreeAndTotal {
   std::int64_t total_bytes = 0;
 };
 
-/// Of `device`, over all processes.
+/// Memory of `device`, over all processes.
 FreeAndTotal device_memory_now(int device);
 
 }  // namespace isobar

@@ -17,8 +17,8 @@ namespace isobar {
 /// Between two looks at an event: waiting for it would spin.
 inline constexpr std::int64_t kEventPause_us = 50;
 
-/// For batches of `batch_size` samples of `dataset`, which lie in their slots as `layout` says. Works on
-/// `stream`; without one on the stream that is current for whoever calls `start`. Spans go to the track
+/// For batches of `batch_size` samples of `dataset`, which lie in their slots in this `layout`. Works on
+/// `stream`; without one on the stream that is current for the caller of `start`. Spans go to the track
 /// "upload", on the clock of the host; `spans` may be null and outlives the uploader.
 std::unique_ptr<Uploader> make_cuda_uploader(const Dataset& dataset, std::int64_t batch_size,
                                              SlotLayout layout, c10::Device device,

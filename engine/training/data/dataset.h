@@ -40,7 +40,7 @@ class Dataset {
 
   std::int64_t size() const { return size_; }
   const FieldShape& shape() const { return shape_; }
-  /// Names of the channels, from the file where it says them, else the order of the tutorial.
+  /// Names of the channels, from the file where it has them, else the order of the tutorial.
   const std::vector<std::string>& channel_names() const { return channel_names_; }
   const Statistics& statistics() const { return statistics_; }
   const Lateness& lateness() const { return lateness_; }
@@ -50,7 +50,7 @@ class Dataset {
   /// Some of its files are compressed: they are read through the HDF5 library, much slower.
   bool is_compressed() const;
 
-  /// What tells this data set from another, wherever it lies: names and shapes of its files, a few rows of
+  /// An identity that no other data set has, wherever it lies: names and shapes of its files, a few rows of
   /// each, the statistics, and what the configuration takes of them. Sixteen hexadecimal digits; reads some
   /// kilobytes a file.
   std::string identity() const;

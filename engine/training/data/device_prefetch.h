@@ -84,7 +84,7 @@ class DevicePrefetch : public Loader {
   std::thread thread_;
   std::atomic<bool> stopping_ = false;
 
-  mutable std::mutex mutex_;  ///< of all below
+  mutable std::mutex mutex_;  ///< guards all below
   std::condition_variable room_came_;
   std::condition_variable item_came_;
   std::deque<Item> items_;

@@ -10,7 +10,7 @@
 
 namespace isobar {
 
-/// One thread's account of the batch that it works at, told as spans when it goes on to another.
+/// One thread's account of the batch that it works at, recorded as spans when it begins another.
 class FillAccount {
  public:
   FillAccount(SpanWriter* spans, std::int64_t thread)
@@ -31,7 +31,7 @@ class FillAccount {
     cost_.normalise_us += cost.normalise_us;
     cost_.read_bytes += cost.read_bytes;
   }
-  /// Reading and normalising take turns, field by field or in smaller pieces; they are told one after the
+  /// Reading and normalising take turns, field by field or in smaller pieces; they are recorded one after the
   /// other, each in one piece.
   void tell() {
     if (batch_ < 0) return;

@@ -12,8 +12,8 @@ namespace isobar {
 enum class SlotLayout {
   ready,  ///< float32 [2, B, C, H, W], normalised: inputs, then targets
   raw,    ///< float32 [F, C, H, W], the fields of BatchPlan::fields as they are in their files
-  f16,    ///< the same fields normalised, as IEEE halves (kernels/pack.h)
-  i16     ///< the same as multiples of 1/2048
+  f16,    ///< the fields normalised, as IEEE halves (kernels/pack.h)
+  i16     ///< the fields normalised, as multiples of 1/2048
 };
 
 /// What went wrong while `sample` was read, with its name.

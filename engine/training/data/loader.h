@@ -21,10 +21,10 @@ struct Batch {
   at::Tensor target;                             ///< [B, C, H, W] float32, normalised
   std::int64_t epoch = 0;                        ///< epoch it belongs to, from 0
   bool ends_epoch = false;                       ///< the last batch of that epoch
-  std::shared_ptr<ResidentBatch> resident = {};  ///< of a batch that comes again and again
+  std::shared_ptr<ResidentBatch> resident = {};  ///< set for a batch that comes again and again
 
   std::int64_t size() const { return input.size(0); }
-  /// The same batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
+  /// This batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
   /// the copy runs beside the host on the current stream, and this batch must stay as it is until that stream
   /// has done it. A resident batch is brought there once.
   Batch to(c10::Device device) const;

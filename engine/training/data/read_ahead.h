@@ -49,7 +49,7 @@ struct ReadAheadSetting {
   std::int64_t ahead = 2;  ///< batches that may be filled or in work and not yet taken
   std::int64_t most_slots =
       0;  ///< slots at all, those that were taken and not given back included; 0 = as many as it needs
-  std::int64_t patience_ms = 10'000;  ///< until a taker that holds all slots itself is told so
+  std::int64_t patience_ms = 10'000;  ///< until a taker that holds all slots itself gets an Error
   bool crosses_epochs = true;   ///< false: nothing of an epoch is read before its first batch is asked for
   bool keeps_threads = true;    ///< false: threads end with the epoch and are started again for the next
   std::vector<int> cpus = {};   ///< processors on which the threads may run; empty = all
@@ -58,7 +58,7 @@ struct ReadAheadSetting {
 
 /// What the threads did so far.
 struct ReadAheadCounts {
-  std::int64_t stall_us = 0;  ///< that `take` waited
+  std::int64_t stall_us = 0;  ///< time that `take` waited
   std::int64_t ready = 0;     ///< batches that lay ready at the last `take`
   std::int64_t read_bytes = 0;
   std::int64_t cpu_us = 0;
@@ -70,7 +70,8 @@ class SlotQueue {
   virtual ~SlotQueue() = default;
   /// The next batch; waits until it is filled. What went wrong while it was filled is thrown here.
   virtual FilledSlot take() = 0;
-  /// `take` goes on with batch number `batch`; what was read ahead is dropped, and nothing is read before it.
+  /// `take` continues with batch number `batch`; what was read ahead is dropped, and nothing is read before
+  /// it.
   virtual void seek(std::int64_t batch) = 0;
   virtual ReadAheadCounts counts() const = 0;
 };

@@ -31,7 +31,7 @@ class RingLoader : public Loader {
   SpanWriter* spans() const { return spans_; }
   /// The next slot as it is; the position is not moved.
   FilledSlot take() { return ahead_->take(); }
-  /// Wakes and ends whoever waits in `take`.
+  /// Wakes threads that wait in `take`, which then end.
   void stop() noexcept { ahead_->stop(); }
 
  private:

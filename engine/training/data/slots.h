@@ -14,8 +14,8 @@ namespace isobar {
 SlotAllocator slot_allocator(c10::Device device, bool pinned, std::shared_ptr<MemoryPromise> promise);
 
 /// Promises memory for `slots` of them. Error (exit code 2) that names both numbers when they are more than
-/// is free and not promised to somebody else, such as another loader whose slots are not made yet. `why` says
-/// which settings ask for them.
+/// is free and not promised to another loader, whose slots are not made yet. `why` names the settings that
+/// ask for them.
 void check_slots(std::int64_t slots, std::size_t slot_bytes, const std::string& why, MemoryPromise& promise);
 
 /// The memory of a slot as a float32 tensor of `shape`. The slot goes back to its threads when the last

@@ -22,7 +22,7 @@ class Arrival {
   /// From now on the batch belongs to the calling thread's current stream: with `waits`, what that stream is
   /// asked for later runs after the arrival. The thread itself does not wait.
   virtual void hand_over(bool waits) = 0;
-  /// Once it is here, one after the other: tells its spans. How many of its values are not finite.
+  /// Once it is here, one after the other: records its spans and returns how many values are not finite.
   virtual std::int64_t settle() = 0;
 };
 
@@ -31,7 +31,7 @@ class Uploader {
   virtual ~Uploader() = default;
 
   /// Asks for the slot to be brought to the device, and does not wait. When the slot goes back to its ring,
-  /// whoever is to fill it next waits until it was read. Called by one thread at a time.
+  /// the next thread to fill it waits until it was read. Called by one thread at a time.
   virtual std::shared_ptr<Arrival> start(const FilledSlot& slot) = 0;
   /// Waits until no slot is being read any more. A device that is broken reads none.
   virtual void finish() noexcept = 0;

@@ -24,9 +24,9 @@ namespace isobar {
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
 inline constexpr int kCudaPluginVersion = 4;
 
-/// The functions of engine/training/cuda and the CUDA forms of engine/training/kernels; what each does is
-/// said there. All throw Error (exit code 1) when CUDA refuses, except facts(), which puts what is wrong into
-/// its answer.
+/// The functions of engine/training/cuda and the CUDA forms of engine/training/kernels; the headers
+/// there define each. All throw Error (exit code 1) when CUDA refuses, except facts(), which puts what is
+/// wrong into its answer.
 class CudaPlugin {
  public:
   virtual CudaFacts facts() const = 0;

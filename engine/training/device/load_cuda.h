@@ -17,7 +17,7 @@ const CudaPlugin& load_cuda_plugin(const std::filesystem::path& file);
 /// code. `driver` is the driver's own version ("535.104.05"), "" when unknown.
 void check_cuda_device(const CudaFacts& facts, int index, const std::string& driver);
 
-/// The same for this machine, and the plugin that serves it from then on.
+/// Checks this machine, and returns the plugin that serves it from then on.
 const CudaPlugin& require_cuda(int index);
 
 /// Whether "auto" takes a CUDA device: driver, plugin and a usable first device are all there. Without a

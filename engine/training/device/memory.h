@@ -20,7 +20,8 @@ void reset_peak_bytes(c10::Device device);
 /// Memory of the device (of the machine, for a CPU) that no process uses now, and all of it.
 FreeAndTotal memory_now(c10::Device device);
 
-/// What to do where a run needs more than `memory` has free; says when others take part of a CUDA device.
+/// What to do where a run needs more than `memory` has free; names memory of a CUDA device that other
+/// programs take.
 std::string memory_hint(c10::Device device, const FreeAndTotal& memory);
 
 /// Bytes of host memory that `device` copies from: page-locked for a CUDA device, so that a copy runs beside

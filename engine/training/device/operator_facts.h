@@ -35,7 +35,7 @@ struct OperatorFacts {
   bool writes_any = false;
 };
 
-/// Of the operator that `call` is; a range that is no operator never counts.
+/// Facts of the operator that `call` is; a range that is no operator never counts.
 OperatorFacts facts_of(const at::RecordFunction& call);
 
 /// "f32", "bf16", "f16", "i64", ...

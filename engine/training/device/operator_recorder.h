@@ -1,6 +1,5 @@
 #pragma once
-// The bookkeeping behind OperatorWatch: calls that go on as frames of their thread, and what they added up
-// to.
+// The bookkeeping behind OperatorWatch: open calls as frames of their thread, and their sums.
 #include <ATen/record_function.h>
 
 #include <array>
@@ -38,7 +37,7 @@ class OperatorRecorder;
 /// Memory that was written: freed memory is given out again, so its size belongs to its name.
 using WrittenMemory = std::set<std::pair<const void*, std::int64_t>>;
 
-/// A call that goes on. Frames of one thread stack up.
+/// An open call. Frames of one thread stack up.
 struct OperatorFrame : at::ObserverContext {
   std::shared_ptr<OperatorRecorder> recorder;  ///< lives as long as its calls
   std::shared_ptr<const OperatorFacts> facts;
@@ -67,7 +66,7 @@ class OperatorRecorder {
   void end_kernel(OperatorFrame& frame, std::string_view module);
   void enter(const char* stage) { stage_.store(stage); }
 
-  /// Waits for a CUDA device. Once, when no call goes on.
+  /// Waits for a CUDA device. Called once, when no call is open.
   OperatorRecord take();
 
  private:
@@ -81,7 +80,7 @@ class OperatorRecorder {
   struct Entry {
     Mark begin, end;
     std::size_t outer = kNone;
-    std::size_t row = kNone;  ///< of a call that counted
+    std::size_t row = kNone;  ///< row of a call that counted
   };
   using RowKey = std::tuple<std::string, std::string, std::string, std::string, OperatorClass>;
 

@@ -34,7 +34,7 @@ struct OperatorFrame;
 class OperatorWatch {
  public:
   explicit OperatorWatch(c10::Device device);
-  /// The same with the clock of a device: its events instead of the host's clock.
+  /// Watches by the events of a device instead of the host's clock.
   explicit OperatorWatch(std::unique_ptr<EventPool> events);
   ~OperatorWatch();
   OperatorWatch(const OperatorWatch&) = delete;

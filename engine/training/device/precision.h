@@ -19,10 +19,10 @@ struct PrecisionFacts {
   bool is_cuda = false;
   int major = 0;  ///< compute capability of a CUDA device
   int minor = 0;
-  CpuInstructions cpu = {};  ///< of the processor, where it is the device
+  CpuInstructions cpu = {};  ///< instructions of the processor, where it is the device
 };
 
-/// Of a device that is there; asks the CUDA plugin about a CUDA device.
+/// Facts of a device that is there; asks the CUDA plugin about a CUDA device.
 PrecisionFacts precision_facts(c10::Device device);
 
 /// none (fp32), tf32, fp16 or bf16 for `mode`: automatic means tf32 on CUDA and none on the CPU; mixed means

@@ -11,7 +11,7 @@ namespace isobar {
 /// "step N", N from 0, the ranges "load", "data copy in N", "forward", "backward" and "optimizer".
 class StepRanges {
  public:
-  /// Without a plugin (null) nothing is told to anybody.
+  /// Without a plugin (null) no range is made.
   StepRanges(const CudaPlugin* plugin, std::int64_t step);
   /// Closes what is open.
   ~StepRanges() { finish(); }

@@ -1,6 +1,6 @@
 #pragma once
 // Where the time of a step goes, on two clocks. A step is a bag of stages, each entered any number of times;
-// what no stage covers is the rest, and stages and rest sum to the step. The host's clock says when the
+// what no stage covers is the rest, and stages and rest sum to the step. The host's clock gives when the
 // program asked for work, the device's when that work was done: on a CPU they are one.
 #include <array>
 #include <cstddef>
@@ -48,7 +48,7 @@ class PendingStageTimes {
   StageTimes take();
 
   /// Gives `time_us` of one stage to another: what a stage stood still for others. On a CPU; the device's
-  /// clock says by itself what its stages took.
+  /// clock measures its stages itself.
   void move(Stage from, Stage to, std::int64_t time_us);
 
   /// What the timer was asked to keep: when the host was in which stage, in their order.

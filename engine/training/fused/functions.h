@@ -41,7 +41,7 @@ struct Normed {
 /// LayerNorm of x + (a + branch_bias), and that sum. Keeps the sum and two values a row.
 Normed fused_residual_norm(const at::Tensor& x, const at::Tensor& a, const at::Tensor& branch_bias,
                            const NormParameters& norm);
-/// The first norm of all, before anything is added. Its `sum` is x: go on with that one, so that both
+/// The first norm of all, before anything is added. Its `sum` is x: use that one from here on, so that both
 /// gradients of x meet in the kernel.
 Normed fused_norm(const at::Tensor& x, const NormParameters& norm, at::ScalarType type);
 

@@ -85,7 +85,7 @@ struct GradientNormPlace {
   at::Tensor nonfinite;       ///< scalar int64
   at::Tensor scratch;
 };
-/// Of all values of `gradients` (float32, any shape).
+/// The norm over all values of `gradients` (float32, any shape).
 void gradient_norm(const at::Tensor& gradients, GradientNormPlace& place);
 
 /// One update; all [n] float32 on one device, `control` four float32 there: the fields of AdamControl.

@@ -13,7 +13,7 @@ namespace isobar {
 std::int64_t count_nonfinite(const float* values, std::int64_t n,
                              InstructionSet set = best_instruction_set());
 
-/// The same in device memory: adds the count to `*counter`, also in device memory, on `stream`; does not
+/// Counts in device memory: adds the count to `*counter`, also in device memory, on `stream`; does not
 /// wait. Only the CUDA plugin has it. Error (exit code 1) when the launch is refused.
 void count_nonfinite_cuda(const float* values, std::int64_t n, std::int64_t* counter, CUstream_st* stream);
 

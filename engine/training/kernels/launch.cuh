@@ -1,5 +1,5 @@
 #pragma once
-// How our kernels are started, and instructions by name: the one place with the syntax that only nvcc knows,
+// How our kernels are started, and instructions by name: the one place with syntax of nvcc alone,
 // so that a test can run the same kernels on a processor (tests/training/kernels/emulated).
 #include <cuda_runtime.h>
 

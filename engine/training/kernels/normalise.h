@@ -19,7 +19,8 @@ enum class Stores {
 std::int64_t normalise_values(const float* in, float* out, std::int64_t n, float mean, float spread,
                               Stores stores);
 
-/// The same with one of them, for tests and benches; one that is not here is an illegal instruction.
+/// `normalise_values` with one instruction set, for tests and benches; a set that is not here is an illegal
+/// instruction.
 std::int64_t normalise_values_with(InstructionSet set, const float* in, float* out, std::int64_t n,
                                    float mean, float spread, Stores stores);
 

@@ -32,7 +32,7 @@ struct DeviceFields {
 /// is refused.
 void normalise_cuda(const DeviceFields& batch, FieldOutput output, CUstream_st* stream);
 
-/// The same from fields that were normalised and packed before the upload; mean and spread are not used. To
+/// Unpacks fields that were normalised and packed before the upload; mean and spread are not used. To
 /// f32 it gives the values of `unpack_f16` and `unpack_i16`.
 void unpack_cuda(const DeviceFields& batch, PackedField packed, FieldOutput output, CUstream_st* stream);
 

@@ -5,7 +5,8 @@
 
 namespace isobar {
 
-inline constexpr float kPackedSteps = 2048;  ///< of an i16: one is 1/2048, and +-32767 of them end at +-16
+inline constexpr float kPackedSteps =
+    2048;  ///< steps of an i16: one is 1/2048, and +-32767 of them end at +-16
 inline constexpr float kLargestHalf = 65504.0F;  ///< the largest IEEE half
 
 /// `values[0 .. n)` as IEEE halves, rounded to nearest, ties to even; beyond +-65504 it is +-65504. Off by at
@@ -14,7 +15,7 @@ inline constexpr float kLargestHalf = 65504.0F;  ///< the largest IEEE half
 /// the instruction set.
 std::int64_t pack_f16(const float* values, std::int64_t n, std::uint16_t* out);
 
-/// The same as multiples of 1/2048, rounded to nearest, ties to even: off by at most 1/4096 within +-15.9995,
+/// Packs as multiples of 1/2048, rounded to nearest, ties to even: off by at most 1/4096 within +-15.9995,
 /// beyond that +-32767 / 2048.
 std::int64_t pack_i16(const float* values, std::int64_t n, std::int16_t* out);
 

@@ -18,7 +18,7 @@ struct alignas(sizeof(Value) * kWidth) Piece {
   Value values[kWidth];
 };
 
-/// As many values as 16 bytes hold, the most that a thread moves at once.
+/// The values that 16 bytes hold, the most that a thread moves at once.
 template <typename Value>
 inline constexpr int kWide = static_cast<int>(16 / sizeof(Value));
 

@@ -22,7 +22,7 @@ struct LinearLeaves {
 
 struct NormLeaves {
   at::Tensor weight, bias;
-  RunningMoments running;  ///< of a norm over the batch
+  RunningMoments running;  ///< moments of a norm over the batch
   std::string name;
 };
 

@@ -20,8 +20,9 @@ inline constexpr std::string_view kBackwardTrack = "tp backward";
 /// What the ranks of a model sent each other, and how long this one stood still for it.
 struct TensorParallelFigures {
   std::int64_t calls = 0;
-  std::int64_t wire_bytes = 0;       ///< that this rank sent (CommCounts)
-  std::int64_t forward_wait_us = 0;  ///< of the host, in forward passes; on a CUDA device it does not wait
+  std::int64_t wire_bytes = 0;  ///< bytes that this rank sent (CommCounts)
+  std::int64_t forward_wait_us =
+      0;  ///< the host's waits in forward passes; on a CUDA device it does not wait
   std::int64_t backward_wait_us = 0;
   std::vector<CollectiveTimes> times = {};
 };
@@ -43,7 +44,7 @@ class ModelRanks : public std::enable_shared_from_this<ModelRanks> {
     return x.narrow(0, index_ * rows, rows);
   }
 
-  // As of TensorParallel; virtual for the sake of linking.
+  // TensorParallel declares these; they are virtual for the sake of linking.
   virtual at::Tensor enter(const at::Tensor& x);
   virtual at::Tensor leave(const at::Tensor& x);
   virtual at::Tensor unite(const at::Tensor& x);

@@ -40,7 +40,7 @@ struct Shard {
 };
 
 struct ParameterSpec {
-  std::string name;                      ///< as in the tutorial's state_dict
+  std::string name;                      ///< name in the tutorial's state_dict
   std::vector<std::int64_t> full_shape;  ///< over all shards
   Init init = Init::zeros;
   std::int64_t fan_in = 0;  ///< values that feed one output, for Init::fan_in_uniform
@@ -56,7 +56,7 @@ struct Parameter : ParameterSpec {
 
 /// What autograd sees as one piece: a parameter, or several that were joined.
 struct ParameterLeaf {
-  std::string name;             ///< of the parameter, or of the first one and " + " the number of others
+  std::string name;             ///< the parameter's, or the first one's and " + " the number of others
   at::Tensor tensor;            ///< its .grad is a view of the flat gradients
   std::int64_t flat_begin = 0;  ///< first element in the flat buffers
 };
@@ -104,7 +104,7 @@ class Parameters {
   /// so on. Values, gradients and what was asked to `follow` move along; no tensor changes its value. Not
   /// while a graph of autograd waits for its backward pass. An `order` that is no permutation is an Error.
   void lay_out_again(const std::vector<std::size_t>& order);
-  /// Grows by one with each new layout: whoever keeps places of his own looks here whether they still hold.
+  /// Grows by one with each new layout: callers that keep places check here whether they still hold.
   std::int64_t layout_version() const { return layout_version_; }
   /// `flat` is as long as the flat buffers and laid out as they are, from now on until it is destroyed.
   void follow(const at::Tensor& flat);
@@ -146,7 +146,7 @@ class Parameters {
 };
 
 std::int64_t count_of(const Parameters& parameters);        ///< elements held by this process
-std::int64_t whole_count_of(const Parameters& parameters);  ///< of the model, over all ranks that share it
+std::int64_t whole_count_of(const Parameters& parameters);  ///< the model's, over all ranks that share it
 
 /// First values of the full parameter, then the shard of it: a mesh of any shape starts from the same
 /// weights.

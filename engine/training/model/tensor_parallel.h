@@ -33,7 +33,7 @@ class TensorParallel {
   TensorParallel(Comm& comm, const Config& config);
 
   int count() const;  ///< t
-  int index() const;  ///< of this rank, from 0
+  int index() const;  ///< this rank's, from 0
   /// Whether each rank keeps its share of the tokens between the layers.
   bool shares_tokens() const;
 
@@ -62,7 +62,7 @@ class TensorParallel {
   /// bits on all.
   void sum(const at::Tensor& contribution) const;
 
-  /// Of the training step; forward passes between steps, which score, are left out.
+  /// Figures of the training step; forward passes between steps, which score, are left out.
   TensorParallelFigures take_figures() const;
 
  private:

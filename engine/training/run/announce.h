@@ -14,7 +14,7 @@ struct Trained {
   const Dataset& train;
   const Dataset& valid;
   const Loader& loader;
-  std::int64_t parameters;  ///< of the whole model
+  std::int64_t parameters;  ///< parameters of the whole model
   std::int64_t steps_per_epoch;
 };
 

@@ -16,7 +16,7 @@ class Board {
  public:
   Board(const std::filesystem::path& folder, const std::string& host) : events_(folder, host) {}
 
-  /// Sums since the last evaluation, so that a resumed run goes on with them.
+  /// Sums since the last evaluation, so that a resumed run continues with them.
   void save(CheckpointState& state) const;
   void load(const CheckpointState& state, c10::Device device);
 

@@ -1,5 +1,5 @@
 #pragma once
-// When the state of training is saved, and how a run goes on from it.
+// When the state of training is saved, and how a run resumes from it.
 #include <string>
 
 #include "run/progress.h"
@@ -11,7 +11,7 @@
 
 namespace isobar {
 
-/// What the data sets are (Dataset::identity()): a checkpoint knows those that it was trained with.
+/// What the data sets are (Dataset::identity()): a checkpoint keeps those that it was trained with.
 struct DataIdentity {
   std::string train;
   std::string valid;

@@ -15,7 +15,7 @@ namespace isobar {
 
 /// Throws (Error, exit code 1) where a value is not finite: which tensor, in which step, and which checkpoint
 /// is still good. Where the loss is scaled (fp16) an overflow is no error: its step is skipped. On a CUDA
-/// device such values are counted, and told when a report is due, so that the host does not wait. Made-up
+/// device such values are counted, and reported when a report is due, so that the host does not wait. Made-up
 /// data (run.measure = synthetic) is not guarded.
 class GradientGuard {
  public:

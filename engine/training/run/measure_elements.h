@@ -10,8 +10,9 @@
 
 namespace isobar {
 
-/// Of `depth` blocks forward and backward, plain (model/layers.h) or with every fusion of the model; bytes as
-/// formula/step_time counts them. So many blocks that what one of them keeps has to come back as in a model.
+/// The rate of `depth` blocks forward and backward, plain (model/layers.h) or with every fusion of the model;
+/// bytes as formula/step_time counts them. So many blocks that what one of them keeps has to come back as in
+/// a model.
 RateAt measure_elements(const TokenSize& size, std::int64_t depth, AmpMode mode, bool fused,
                         const Repeats& repeats);
 
@@ -19,11 +20,11 @@ RateAt measure_elements(const TokenSize& size, std::int64_t depth, AmpMode mode,
 /// value of its target.
 double measure_ends(const VitShape& shape, std::int64_t batch, bool fused, const Repeats& repeats);
 
-/// Of an update of a model's parameters by plain operations, or by the fused kernels; bytes as
-/// formula/step_time counts them. As in a step, no cache holds any of them before.
+/// The rate of an update of a model's parameters by plain operations, or by the fused kernels; bytes as
+/// formula/step_time counts them. No cache holds any of them before, like in a step.
 RateAt measure_adam(const VitShape& shape, bool fused, const Repeats& repeats);
 
-/// Of a copy of half of `bytes` to the other half: both are counted.
+/// The rate of a copy of half of `bytes` to the other half: both are counted.
 double measure_copy(std::int64_t bytes, const Repeats& repeats);
 
 }  // namespace isobar

@@ -5,11 +5,11 @@
 
 namespace isobar {
 
-/// What a probe between so many ranks says of one message: an all-reduce takes
+/// The cost of one message from a probe between so many ranks: an all-reduce takes
 /// ring_messages(n) a + ring_bytes(n, S) / B.
 Link link_of(const LinkProbe& probe, int ranks);
 
-/// Starts this program twice with the option --link; what the ranks say is not shown. Error (exit code 1)
+/// Starts this program twice with the option --link; the ranks' output is not shown. Error (exit code 1)
 /// that names the rank that failed. Throws MeasuringStopped on a request to stop.
 Link measure_link();
 

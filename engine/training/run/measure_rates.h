@@ -22,15 +22,15 @@ struct RateSizes {
   std::int64_t batch = 4;
   std::int64_t copy_bytes = 256 << 20;
 
-  /// The same with few repeats, in a few seconds: rough figures.
+  /// Few repeats, in a few seconds: rough figures.
   static RateSizes quick();
 };
 
 /// float32, and 16 bits where this processor has instructions for them.
 std::vector<AmpMode> measured_types();
 
-/// All but the link. `threads`: how many, each measured by itself. `tell` hears what is measured next:
-/// "products, bf16, 2 threads". Throws MeasuringStopped on a request to stop.
+/// All but the link. `threads`: how many, each measured by itself. `tell` is called with what is measured
+/// next: "products, bf16, 2 threads". Throws MeasuringStopped on a request to stop.
 MachineRates measure_rates(const RateSizes& sizes, const std::vector<int>& threads,
                            const std::function<void(const std::string&)>& tell);
 

@@ -8,10 +8,10 @@ struct Progress {
   std::int64_t steps = 0;  ///< to be made (train.steps)
   std::int64_t report_every = 1;
   std::int64_t steps_per_epoch = 1;
-  std::int64_t first_step = 0;  ///< of this attempt
+  std::int64_t first_step = 0;  ///< the attempt's first step
   std::int64_t steps_done = 0;
   std::int64_t scored_step = -1;      ///< steps done at the last complete evaluation
-  std::int64_t checkpoint_step = -1;  ///< of the newest checkpoint
+  std::int64_t checkpoint_step = -1;  ///< step of the newest checkpoint
   bool measures = false;              ///< run.measure: such a run is neither scored nor saved
 
   bool all_done() const { return steps_done >= steps; }
@@ -22,7 +22,7 @@ struct Progress {
     return (steps_done % steps_per_epoch == 0 || all_done()) && scored_step != steps_done;
   }
 
-  /// Whether the loss of `step` (from 0) is fetched and told.
+  /// Whether the loss of `step` (from 0) is fetched and reported.
   bool report_due(std::int64_t step) const { return step % report_every == 0 || step + 1 == steps; }
 };
 

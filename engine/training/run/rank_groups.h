@@ -22,7 +22,7 @@ class RankGroups {
   /// the same piece of their models and average its gradients.
   Comm& along(const std::string& axis);
   Comm& model() { return model_; }
-  /// Of several ranks one speaks.
+  /// Whether this rank prints: one of several does.
   bool speaks() const { return world_.rank() == 0; }
 
  private:

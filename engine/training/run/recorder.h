@@ -1,5 +1,5 @@
 #pragma once
-// Writes what a run does to its folder and says it: steps, scores, the recording of a graph.
+// Writes what a run does to its folder and prints it: steps, scores, the recording of a graph.
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -34,8 +34,8 @@ class Recorder final : public StepListener {
   Step begin_step();
 
   bool scores_due() const { return progress_.scores_due(); }
-  /// A live line for something long that is no step, such as "validating"; says no when somebody asked to
-  /// stop.
+  /// A live line for something long that is no step, such as "validating"; the function returns false after
+  /// a request to stop.
   std::function<bool(std::int64_t, std::int64_t)> live(const std::string& what);
   /// Records scores on the validation set. An incomplete evaluation is left out.
   void record(const Evaluation& evaluation);
@@ -51,7 +51,7 @@ class Recorder final : public StepListener {
   // For the values beside it.
   /// What is trained, from here on, and who guards it; both outlive it.
   void follow(const Training& training, const GradientGuard& guard);
-  /// They are gone, or about to be.
+  /// To be called when `training` and `guard` are gone, or about to be.
   void release();
   /// Something that is no step goes on: for errors, for other ranks that wait, and for mistakes on purpose.
   void begin_phase(const char* name);
@@ -72,7 +72,7 @@ class Recorder final : public StepListener {
     PendingStageTimes times;
     std::int64_t t_us;                         ///< since the run began, when the host was done
     LoaderCounts loader;                       ///< what the loader did for it
-    std::shared_ptr<OperatorWatch> operators;  ///< of the one step that was watched, else null
+    std::shared_ptr<OperatorWatch> operators;  ///< set in the one step that is watched, else null
   };
 
   void entered(Stage stage) override;
@@ -88,7 +88,7 @@ class Recorder final : public StepListener {
   LoaderCounts loader_since_last_step();
   void trace(const char* track, std::int64_t step, const std::vector<StageInterval>& intervals);
   void record_step(const PendingStep& step, const StageTimes& times);
-  /// `tells`: what a report says of it too.
+  /// `tells`: with the fields of a report.
   void add_figures(JsonLine& line, const PendingStep& step, const StepFigures& figures, bool tells);
   void write_operators(std::int64_t index, JsonLine& step, const OperatorRecord& record);
   void show_step(std::int64_t index, const StepResult& result);

@@ -1,5 +1,5 @@
 #pragma once
-// Work that is timed again and again, until its median says something.
+// Work that is timed again and again, until its median is steady.
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -23,8 +23,8 @@ void stop_if_asked();
 using WorkStage = std::function<void()>;
 
 /// The median time of each stage, microseconds, at least 1. A repeat is all of them in order; the first is a
-/// warm-up, which does not count. Where other programs had the processors (kCrowdedWait) the median would say
-/// more of them, a pause of one thread holding up all: there it is the time that one repeat in ten is below.
+/// warm-up, which does not count. Where other programs had the processors (kCrowdedWait) the median would
+/// measure them, a pause of one thread holding up all: there it is the time that one repeat in ten is below.
 std::vector<double> median_times_us(const std::vector<WorkStage>& stages, const Repeats& repeats);
 double median_time_us(const WorkStage& work, const Repeats& repeats);
 

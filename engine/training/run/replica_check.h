@@ -19,11 +19,11 @@ class ReplicaCheck {
 
   /// Every comm.hash_every steps and at the end: Error (exit code 1) that names a parameter and the ranks
   /// where it is another. Replicas that nobody keeps together (comm.sync = none, or a mistake on purpose) are
-  /// not asked to be equal: with each report it says how far they are apart. A run that only measures, or
+  /// not asked to be equal: each report states how far they are apart. A run that only measures, or
   /// trains on one rank, compares nothing.
   ///
-  /// Of buffers that change in training the same: without comm.broadcast_buffers it says with each report how
-  /// far they are apart. With it they are rank 0's at each forward pass, and apart behind a training step,
+  /// Buffers that change in training: without comm.broadcast_buffers each report states how far they are
+  /// apart. With it they are rank 0's at each forward pass, and apart behind a training step,
   /// which moves them by each rank's own batch: they are compared behind a validation
   /// (GradientSync::share_buffers), where Error (exit code 1) names one that differs.
   void compare_when_due();

@@ -1,5 +1,5 @@
 #pragma once
-// Which run goes on, from which checkpoint: found, verified and understood before anything is written.
+// Which run is resumed, from which checkpoint: found, verified and understood before anything is written.
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ inline constexpr const char* kStateFile = "state.toml";
 inline constexpr const char* kCheckpointConfig = "config.toml";
 
 struct Resume {
-  std::filesystem::path folder;  ///< of the run; "" when a new run was asked for
+  std::filesystem::path folder;  ///< run folder; "" when a new run was asked for
   Settings settings;             ///< what load_config gets
   std::optional<Checkpoint> checkpoint;
   CheckpointState state;

@@ -29,7 +29,7 @@
 namespace isobar {
 
 /// What a run is made of; it begins when this is constructed (run/run_plan.h, rank_groups.h and run_output.h
-/// say what can go wrong then).
+/// state its errors).
 struct RunParts {
   RunParts(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command,
            JoinRanks join_ranks);
@@ -42,7 +42,7 @@ struct RunParts {
   RunPlan plan;
   Progress progress;
   DataIdentity data;
-  std::unique_ptr<RunOutput> output;  // groups tell it of themselves, and go first
+  std::unique_ptr<RunOutput> output;  // the groups refer to it, and go first
   RankGroups groups;
   StopVote vote;
   std::unique_ptr<Recorder> recorder;
@@ -63,13 +63,13 @@ class Run {
   const std::filesystem::path& folder() const { return parts_.output->folder().path; }
   /// Where the data set is: data.root, or the embedded set of this grid.
   const std::filesystem::path& data_root() const { return parts_.plan.data_root; }
-  /// Where loaders tell what their threads do.
+  /// Where loaders record what their threads do.
   SpanWriter& spans() { return parts_.output->spans(); }
 
   /// Says what is about to be trained, on what, and where the run folder is. `training` outlives the loop.
   void announce(const Dataset& train, const Dataset& valid, const Training& training);
   Recorder& recorder() { return *parts_.recorder; }
-  GradientGuard& guard() { return *parts_.guard; }  ///< of what was announced
+  GradientGuard& guard() { return *parts_.guard; }  ///< guards what was announced
   Checkpoints checkpoints(const Training& training);
   ReplicaCheck replica_check(const Parameters& parameters);
 

@@ -19,7 +19,7 @@ class RunOutput : public RunJournal {
   RunOutput(const RunPlan& plan, RankGroups& groups, Console& console, const std::filesystem::path& run_dir,
             const std::vector<std::string>& command);
 
-  Board* board() { return board_.get(); }  ///< of rank 0; null on others
+  Board* board() { return board_.get(); }  ///< rank 0's; null on others
 
  private:
   void write_begin(const RunPlan& plan, const Comm& world);

@@ -32,16 +32,16 @@ struct RunPlan {
   LessonInfo lesson;
   Resume resume;
   LoadedConfig loaded;
-  FaultSetting fault;  ///< of run.fault
+  FaultSetting fault;  ///< from run.fault
   Config page_config;  ///< what the page sees: with the mistake of run.fault in it
   c10::Device device{c10::kCPU};
   std::filesystem::path data_root;  ///< data.root, or the embedded set of this grid
   int threads = 1;
   std::string threads_by;    ///< what decided their number (core/processors.h)
-  std::string threads_note;  ///< of the environment, what is no number of threads; "" = nothing
+  std::string threads_note;  ///< names a variable that is no number of threads; "" = none
   bool emulated = false;     ///< the 16 bits of amp.mode, by fp32 products
   std::string attention;     ///< what it runs as, in words; "" in a lesson that does not choose
-  MemoryPlan memory;         ///< of this rank
+  MemoryPlan memory;         ///< this rank's
   std::unique_ptr<MemoryPromise> promised;  ///< on a CPU, until the model is there
 
   const Config& config() const { return loaded.config; }

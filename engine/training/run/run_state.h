@@ -1,5 +1,5 @@
 #pragma once
-// What a run knows of itself beside its tensors, to and from state.toml of a checkpoint.
+// The state of a run beside its tensors, to and from state.toml of a checkpoint.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -20,7 +20,7 @@ struct CheckpointState {
   std::int64_t samples = 0;
   double first_loss = 0;
   double last_loss = 0;
-  double wall_s = 0;  ///< of all attempts
+  double wall_s = 0;  ///< sum over all attempts
   // Sums since the last evaluation, for the means of an epoch (run/board.h).
   double board_loss_sum = 0;
   std::int64_t board_steps = 0;
@@ -35,7 +35,7 @@ std::string to_toml(const CheckpointState& state);
 CheckpointState read_run_state(const std::filesystem::path& file);
 
 /// Error (exit code 2) that names the first figure of `file` which cannot be true of a run with this
-/// configuration whose checkpoint says `saved_step`: steps, batches, updates and samples follow from each
+/// configuration whose checkpoint is of `saved_step`: steps, batches, updates and samples follow from each
 /// other.
 void check_run_state(const CheckpointState& state, const Config& config, std::int64_t saved_step,
                      const std::filesystem::path& file);

@@ -28,7 +28,7 @@ class SteadySums {
   void add(const SyncFigures& sync);
 
   std::int64_t steps_ = 0;
-  ProcessorTime processor_;  ///< of the training loop, when the first of them ended
+  ProcessorTime processor_;  ///< the training loop's, at the end of the first steady step
   std::int64_t samples_ = 0;
   StageTimes times_;
   LoaderCounts loader_;

@@ -1,5 +1,5 @@
 #pragma once
-// One training step as the page sees it: it says which stage begins, and at the end what came out.
+// One training step of a page, which enters stages and gives the results at the end.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct StepResult {
   at::Tensor gradient_norm = {};  ///< scalar on its device; fetched with the loss, undefined = not known
   std::int64_t samples = 0;
   std::int64_t epoch = 0;
-  SyncFigures sync = {};  ///< of the averaging of gradients; 0 calls = there was none
+  SyncFigures sync = {};  ///< averaging of gradients; 0 calls = there was none
 };
 
 /// Hears what a step does.

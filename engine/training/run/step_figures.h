@@ -10,13 +10,13 @@
 namespace isobar {
 
 struct StepFigures {
-  double loss = 0;       ///< of all ranks where a report is due, of this one else
+  double loss = 0;       ///< mean over all ranks where a report is due, else this rank's
   double nonfinite = 0;  ///< gradients so far that were not finite, where that ends a run; CUDA devices only
   double gradient_norm = std::numeric_limits<double>::quiet_NaN();  ///< meaningless unless it was handed over
-  double scale = 0;           ///< of the loss, after the step; 0 = it is not scaled
+  double scale = 0;           ///< loss scale after the step; 0 = not scaled
   double skipped = 0;         ///< steps so far that were skipped because a gradient overflowed
   double skipped_in_row = 0;  ///< the last so many
-  double own_loss = 0;        ///< of this rank
+  double own_loss = 0;        ///< this rank's
 };
 
 /// What a step hands over, as tensors on its device; undefined where there is none.
@@ -40,8 +40,8 @@ class FetchedFigures {
 
  private:
   bool fetched_ = false;
-  StepFigures here_;   ///< of a CPU
-  at::Tensor coming_;  ///< of a CUDA device: [7] float64 in host memory, in the order of StepFigures
+  StepFigures here_;   ///< used on a CPU
+  at::Tensor coming_;  ///< used on a CUDA device: [7] float64 in host memory, in the order of StepFigures
 };
 
 }  // namespace isobar

@@ -32,9 +32,9 @@ class StepProbes {
 
  private:
   c10::Device device_;
-  const CudaPlugin* plugin_;                   ///< who is told of steps and stages by name; null on a CPU
-  std::unique_ptr<EventPool> events_;          ///< of a CUDA device
-  std::unique_ptr<DeviceClock> device_clock_;  ///< of a CUDA device whose spans are wanted
+  const CudaPlugin* plugin_;           ///< marks steps and stages by name for profilers; null on a CPU
+  std::unique_ptr<EventPool> events_;  ///< null on a CPU
+  std::unique_ptr<DeviceClock> device_clock_;  ///< set on a CUDA device whose spans are wanted
   EpochProfiler profiler_;
   std::optional<StepRanges> ranges_;
   std::shared_ptr<OperatorWatch> operators_;

@@ -16,7 +16,7 @@ namespace isobar {
 using BucketPlanner = std::function<std::optional<std::vector<PlannedBucket>>(const GradientOrder&)>;
 
 struct BucketParts {
-  BucketPlanner planner;  ///< none: whoever holds the sync may plan, and `begin` does by comm.bucket_mb
+  BucketPlanner planner;  ///< none: the holder of the sync may plan, and `begin` does by comm.bucket_mb
   MakeBucketDispatcher make_dispatcher;
 };
 

@@ -16,8 +16,8 @@ namespace isobar {
 struct ChannelScores {
   std::string name;
   double rmse = 0;              ///< latitude-weighted
-  double persistence_rmse = 0;  ///< of "nothing changes": prediction = input
-  double climatology_rmse = 0;  ///< of "as always at this place": prediction = mean over time
+  double persistence_rmse = 0;  ///< score of "nothing changes": prediction = input
+  double climatology_rmse = 0;  ///< score of "as always at this place": prediction = mean over time
   double acc = 0;               ///< correlation of anomalies from the climatology
 };
 
@@ -34,7 +34,8 @@ struct Evaluation {
 };
 
 /// Runs `forecast` ([B, C, H, W] -> [B, C, H, W]) without gradients over one epoch of `loader`, which hands
-/// out `dataset` in order. Calls `go_on(done, all)` in samples after each batch, and stops when that says no.
+/// out `dataset` in order. Calls `go_on(done, all)` in samples after each batch, and stops when that is
+/// false.
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
                     Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on = {});

@@ -33,11 +33,11 @@ class FusedAdam final : public Optimizer {
   /// set_learning_rate, then update.
   at::Tensor step(double learning_rate, GradScaler& scaler);
 
-  /// Of the updates from now on. Outside a captured graph: it is what changes between replays.
+  /// Sets the rate of the updates from now on. Outside a captured graph: it is what changes between replays.
   void set_learning_rate(double learning_rate);
 
-  /// One update with the gradients that are there, which hold the loss scale of `scaler` (train/adam.h says
-  /// what it computes), then scaler.update(). A gradient that is not finite never reaches weights or moments:
+  /// One update with the gradients that are there, which hold the loss scale of `scaler` (train/adam.h has
+  /// the formula), then scaler.update(). A gradient that is not finite never reaches weights or moments:
   /// the update is skipped and t stays. Gives the length of the gradient without the loss scale, a float64
   /// scalar on the device; not finite where the gradient is not. After it the gradients may or may not be
   /// divided by the scale.
@@ -46,7 +46,7 @@ class FusedAdam final : public Optimizer {
   /// Why `update` cannot be part of a captured graph: the host takes part. "" when it can.
   std::string why_not_captured() const;
 
-  /// Parameters::layout_version of what it updates: a recorded step knows places.
+  /// Parameters::layout_version of what it updates: a recorded step keeps places.
   std::int64_t layout_version() const { return parameters_.layout_version(); }
 
   std::int64_t steps() const override;  ///< waits for the device

@@ -1,6 +1,6 @@
 #pragma once
 // Dynamic loss scaling for fp16 (Micikevicius et al. 2018, section 3.2; the rules are those of PyTorch's
-// GradScaler). fp16 knows nothing below 6e-8: the loss is multiplied by a large scale, so that small
+// GradScaler). fp16 has no value but 0 below 6e-8: the loss is multiplied by a large scale, so that small
 // gradients survive, and gradients are divided by it before they are used. A step whose gradients overflowed
 // is skipped and the scale lowered; after a while without overflow it is raised again.
 #include <ATen/core/Tensor.h>
@@ -52,8 +52,8 @@ class GradScaler {
   /// loss x scale: what backward starts from.
   at::Tensor scale(const at::Tensor& loss) const;
 
-  /// Divides all gradients by the scale, in place, and says whether all of them are finite: only then may the
-  /// optimiser use them. Waits for the device. True when it is not active.
+  /// Divides all gradients by the scale, in place, and returns whether all of them are finite: only then may
+  /// the optimiser use them. Waits for the device. True when it is not active.
   bool unscale(Parameters& parameters);
 
   /// After each step, made or skipped: scale x backoff after an overflow; scale x growth after

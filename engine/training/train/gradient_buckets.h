@@ -1,5 +1,5 @@
 #pragma once
-// Gradients in buckets that travel while backward goes on. A bucket is a stretch of the flat gradients. When
+// Gradients in buckets that travel while backward runs. A bucket is a stretch of the flat gradients. When
 // it leaves, and in which memory, is up to a dispatcher: ours, or one that is handed in.
 #include <ATen/core/Tensor.h>
 
@@ -73,13 +73,13 @@ class GradientBuckets final : private BucketMessenger {
   /// outlives this.
   GradientBuckets(Comm& comm, at::Tensor flat, Reduce reduce, bool overlap,
                   MakeBucketDispatcher make_dispatcher);
-  /// Waits for what is under way; what goes wrong then is not told.
+  /// Waits for what is under way; failures then are not reported.
   ~GradientBuckets() override;
   GradientBuckets(const GradientBuckets&) = delete;
   GradientBuckets& operator=(const GradientBuckets&) = delete;
 
-  /// From now on the places `order` are cut as `plan` says, the same on all ranks; those of a bucket lie side
-  /// by side. Not between `begin` and `finish`. Error (exit code 1) unless each place is in one bucket.
+  /// From now on the places `order` are cut by `plan`, which is equal on all ranks; those of a bucket lie
+  /// side by side. Not between `begin` and `finish`. Error (exit code 1) unless each place is in one bucket.
   void plan(std::vector<GradientPlace> places, const std::vector<std::size_t>& order,
             std::vector<PlannedBucket> plan);
 
@@ -94,7 +94,7 @@ class GradientBuckets final : private BucketMessenger {
 
   /// What the last backward pass brought, in the order in which it reached the places.
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
-  std::int64_t backward_us() const { return backward_us_; }  ///< of the same, since `begin`
+  std::int64_t backward_us() const { return backward_us_; }  ///< time of backward since `begin`
   std::size_t count() const { return works_.size(); }
 
  private:

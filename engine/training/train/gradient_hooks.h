@@ -1,5 +1,5 @@
 #pragma once
-// Who is told when a gradient is there.
+// Hooks that are called when a gradient is there.
 #include <ATen/core/Tensor.h>
 
 #include <cstddef>

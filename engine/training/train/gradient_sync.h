@@ -1,7 +1,7 @@
 #pragma once
 // Gradients averaged over ranks (data parallelism), in the ways that comm.sync names.
 //
-//   buckets        ours: full buckets travel while backward goes on (gradient_buckets.h). The flat buffers
+//   buckets        ours: full buckets travel while backward runs (gradient_buckets.h). The flat buffers
 //                  are laid out in the order of comm.bucket_order and cut at comm.bucket_mb, the first at the
 //                  smaller of that and comm.first_bucket_mb. Ready is the order in which gradients became
 //                  ready on rank 0 in the first step, which has one bucket; reverse and forward, that of the
@@ -33,7 +33,7 @@ namespace isobar {
 /// Gradients as they fill the buckets, the same on all ranks.
 struct GradientOrder {
   std::vector<std::size_t> leaves;        ///< their places in Parameters::leaves
-  std::vector<std::int64_t> sizes_bytes;  ///< of each
+  std::vector<std::int64_t> sizes_bytes;  ///< size of each
   // Rank 0 measured them in the step before, since its backward pass began; none before the first.
   std::vector<double> ready_us;  ///< when each was there
   double backward_us = 0;        ///< when the pass was done
@@ -60,10 +60,10 @@ class GradientSync {
   void backward(const at::Tensor& loss);
 
   /// Behind the last backward pass of a step: gradients are those of all ranks when it returns. Error (exit
-  /// code 1) that names a parameter which got no gradient (`reducer` says so in the next `begin`).
+  /// code 1) that names a parameter which got no gradient (`reducer` reports it in the next `begin`).
   /// `model`: the ranks that share a model, whose collectives are counted with it.
   SyncFigures finish(const TensorParallel& model = {});
-  /// Of the last `finish`; a recorded step sends the same again.
+  /// Figures of the last `finish`; a recorded step sends the same again.
   const SyncFigures& sent() const { return sent_; }
 
   // Which gradients travel together, of comm.sync = buckets: `begin` plans by comm.bucket_mb where nobody did
@@ -101,8 +101,8 @@ class GradientSync {
 };
 
 /// The one that comm.sync names; in a group of one rank always `none`. `parameters` (materialised) and `comm`
-/// outlive it; `stream`: on which backward will run, where that is not the current one, since what is told of
-/// gradients belongs to a stream for good.
+/// outlive it; `stream`: on which backward will run, where that is not the current one, since hooks of
+/// gradients belong to a stream for good.
 std::unique_ptr<GradientSync> make_gradient_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
                                                  std::optional<c10::Stream> stream = {});
 

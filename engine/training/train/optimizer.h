@@ -1,5 +1,5 @@
 #pragma once
-// What the loop and a checkpoint need of an optimiser, whoever does the arithmetic.
+// What the loop and a checkpoint need of an optimiser, whatever its arithmetic.
 #include <cstdint>
 #include <vector>
 

@@ -42,7 +42,7 @@ struct GraphFacts {
 struct StepOutput {
   at::Tensor loss;                           ///< scalar
   at::Tensor gradient_norm;                  ///< scalar
-  std::optional<GraphFacts> recording = {};  ///< of the step that was recorded
+  std::optional<GraphFacts> recording = {};  ///< facts of the recorded step
 };
 
 class StepGraph final : private StepDevice {
@@ -70,7 +70,7 @@ class StepGraph final : private StepDevice {
   ///               Error (exit code 1) that names operation and stage when it cannot be recorded.
   ///   replayed    from then on, with one call on the current stream: the stage replay, and behind it the
   ///               parts that were not recorded. Error (exit code 1) when parameters were laid out anew since
-  ///               the recording, which knows their places.
+  ///               the recording, which holds their places.
   template <class Timed>
   StepOutput step(Timed& timed, std::function<at::Tensor(const Batch&)> model, std::function<void()> average,
                   std::function<at::Tensor()> optimize) {
@@ -105,10 +105,10 @@ class StepGraph final : private StepDevice {
   c10::Device device_;
   const CudaPlugin* plugin_;  ///< null with graph.enabled = false
   c10::Stream side_;
-  std::vector<Comm*> groups_;           ///< of several ranks; empty where one process trains alone
+  std::vector<Comm*> groups_;           ///< groups of several ranks; empty where one process trains alone
   FusedAdam* adam_ = nullptr;           ///< null in tests without one
   std::unique_ptr<StepRecorder> step_;  ///< null with graph.enabled = false
-  Batch batch_;                         ///< of this step, then
+  Batch batch_;                         ///< the batch of this step
   std::int64_t launched_steps_ = 0;
   CudaGraph* graph_ = nullptr;
   bool is_recording_ = false;
@@ -119,7 +119,7 @@ class StepGraph final : private StepDevice {
   const StepParts* parts_ = nullptr;
   const Enter* enter_ = nullptr;
   Stage stage_ = Stage::forward;
-  StepOutput now_;  ///< of parts that were launched
+  StepOutput now_;  ///< output of parts that were launched
 };
 
 }  // namespace isobar

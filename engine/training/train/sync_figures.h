@@ -8,7 +8,7 @@ struct SyncFigures {
   std::int64_t total_us =
       0;                   ///< in which at least one collective ran, beside backward or not; -1 = not known
   std::int64_t calls = 0;  ///< collectives
-  std::int64_t wire_bytes = 0;  ///< that this rank sends (CommCounts)
+  std::int64_t wire_bytes = 0;  ///< bytes that this rank sends (CommCounts)
   int waited_for = -1;          ///< the rank that this one waited for longest; -1 = not known
   // Of split layers alone, and part of the three figures above.
   std::int64_t tp_calls = 0;

@@ -16,7 +16,7 @@ struct Training {
   Parameters& parameters;
   Optimizer& optimizer;
   Loader& loader;
-  GradScaler* scaler = nullptr;  ///< of a lesson that scales its loss
+  GradScaler* scaler = nullptr;  ///< set in a lesson that scales its loss
 };
 
 /// The parts of it that are numbers.

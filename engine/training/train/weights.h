@@ -14,7 +14,7 @@ inline constexpr std::string_view kWeightsMark = "\"made_by\":\"isobar\"";
 /// Writes all parameters and saved buffers (float32), whole or not at all.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path);
 
-/// The same for a model that the ranks of `model` share, all of which call it: the group of the first rank of
+/// Saves a model that the ranks of `model` share, all of which call it: the group of the first rank of
 /// all writes the whole tensors, other groups do nothing.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path, Comm& model);
 

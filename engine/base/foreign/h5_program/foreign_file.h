@@ -18,8 +18,8 @@ class ForeignFile {
   /// Error, without a place, when the file is not a year file or cannot be trusted.
   explicit ForeignFile(FileDescriptor file);
 
-  /// H5TableHead, chunk offsets, attributes, as h5_protocol.h says. Error when values would lie outside of
-  /// the file.
+  /// H5TableHead, chunk offsets, attributes, in the form of h5_protocol.h. Error when values would lie
+  /// outside of the file.
   std::vector<std::byte> table() const;
 
   /// Hands the record's values to `take`, some channels at a time.

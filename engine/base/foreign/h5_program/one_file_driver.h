@@ -1,5 +1,5 @@
 #pragma once
-// A file driver of the HDF5 library that knows one file only: the descriptor it was given. Whatever a file
+// A file driver of the HDF5 library with one file only: the descriptor it was given. Whatever a file
 // asks the library to open besides (external links, virtual sets), there is nothing to open it with; and no
 // locks are taken.
 #include <hdf5.h>
@@ -18,7 +18,7 @@ struct SeenRead {
 /// Sets `access` up so that H5Fopen reads from `descriptor`, whatever name it is given; once.
 void use_one_file(hid_t access, int descriptor);
 
-/// While one lives, reads of values are noted and not done. The library tells where a chunk lies by its
+/// While one lives, reads of values are noted and not done. The library finds where a chunk lies by its
 /// number only, in a time that grows with that number; reading it by place is fast, and this sees where it
 /// would have read.
 class ReadSpy {

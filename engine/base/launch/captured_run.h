@@ -1,12 +1,12 @@
 #pragma once
-// A program that is run without the terminal, for what it says.
+// A program that is run without the terminal, with its output captured.
 #include <cstdint>
 #include <string>
 #include <vector>
 
 namespace isobar {
 
-struct Said {
+struct CapturedRun {
   int code = 0;  ///< its exit code, 128 + signal for one that was killed
   std::string out;
   std::string errors;
@@ -19,6 +19,7 @@ std::string find_program(const std::string& name);
 
 /// `words` begins with the path of the program. At most the last `most_bytes` of each are kept. Error when it
 /// cannot be started.
-Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us, std::int64_t most_bytes);
+CapturedRun run_quietly(const std::vector<std::string>& words, std::int64_t longest_us,
+                        std::int64_t most_bytes);
 
 }  // namespace isobar

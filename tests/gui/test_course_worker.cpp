@@ -13,24 +13,24 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A desk whose thread can be held after a job.
+/// A worker whose thread can be held after a job.
 struct HeldDesk {
   HeldDesk() {
-    until([&] { return desk->view()->ready; });
+    until([&] { return worker->view()->ready; });
   }
-  Question question(const std::string& id) { return *desk->view()->question(id); }
+  Question question(const std::string& id) { return *worker->view()->question(id); }
   void commit(const std::string& id, const std::string& answer) {
-    desk->commit(id, parse_answer(question(id), answer), desk->view()->progress.answer_line(id));
+    worker->commit(id, parse_answer(question(id), answer), worker->view()->progress.answer_line(id));
   }
   /// Its thread does one more job, a beat of the lesson, and stands still after it.
   void hold() {
-    until([&] { return desk->is_idle(); });
+    until([&] { return worker->is_idle(); });
     const int before = jobs;
     {
       const std::lock_guard lock(mutex);
       held = true;
     }
-    desk->beat_done("01_baseline", "read");
+    worker->beat_done("01_baseline", "read");
     until([&] { return jobs == before + 1; });
   }
   void let_go() {
@@ -47,9 +47,9 @@ struct HeldDesk {
   std::condition_variable changed;
   bool held = false;
   std::atomic<int> jobs = 0;  ///< done
-  std::optional<CourseDesk> desk{
+  std::optional<CourseWorker> worker{
       std::in_place,
-      CourseDesk::Places{
+      CourseWorker::Places{
           course.folder / "home", course.folder / "runs", course.progress(), {{"01_baseline", 3}}},
       [this] {
         std::unique_lock lock(mutex);
@@ -64,27 +64,27 @@ TEST_CASE("A question is busy from the click on, and a second click stores nothi
   HeldDesk held;
   held.hold();
   held.commit("01.forward_ms", "5 ms");
-  CHECK(held.desk->view()->of("01.forward_ms")->busy);
-  CHECK_FALSE(held.desk->view()->of("01.larger")->busy);
+  CHECK(held.worker->view()->of("01.forward_ms")->busy);
+  CHECK_FALSE(held.worker->view()->of("01.larger")->busy);
   held.commit("01.forward_ms", "5 ms");
   held.let_go();
-  until([&] { return held.desk->is_idle(); });
+  until([&] { return held.worker->is_idle(); });
   CHECK(held.stored().answers.size() == 1);
-  CHECK_FALSE(held.desk->view()->of("01.forward_ms")->busy);
+  CHECK_FALSE(held.worker->view()->of("01.forward_ms")->busy);
 }
 
 TEST_CASE("When the window closes, what was answered is stored, and nothing else is begun") {
   HeldDesk held;
   held.hold();
-  held.desk->reveal("01.where");
+  held.worker->reveal("01.where");
   CourseWishes wishes;
   wishes.question = "01.forward_ms";
-  held.desk->wish(wishes);
+  held.worker->wish(wishes);
   held.commit("01.forward_ms", "5 ms");
-  held.desk->beat_done("01_baseline", "run");
-  held.desk->stop();
+  held.worker->beat_done("01_baseline", "run");
+  held.worker->stop();
   held.let_go();
-  held.desk.reset();
+  held.worker.reset();
   CHECK(held.jobs == 4);
   CHECK(held.stored().answers.size() == 1);
   CHECK(held.stored().beats.at("01_baseline") == std::vector<std::string>{"read", "run"});
@@ -95,9 +95,9 @@ TEST_CASE("Beside an answer that the card did not show no other one is stored") 
   const Question question = held.question("01.forward_ms");
   ProgressWriter(held.course.progress()).commit(question, parse_answer(question, "4 ms"));
   held.commit("01.forward_ms", "5 ms");
-  until([&] { return held.desk->is_idle(); });
+  until([&] { return held.worker->is_idle(); });
   CHECK(held.stored().answers.size() == 1);
-  const std::shared_ptr<const CourseView> view = held.desk->view();
+  const std::shared_ptr<const CourseView> view = held.worker->view();
   CHECK_FALSE(view->of("01.forward_ms")->not_saved.empty());
   CHECK(view->of("01.forward_ms")->state == QuestionState::committed);
 }

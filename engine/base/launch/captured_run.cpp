@@ -1,4 +1,4 @@
-#include "launch/said.h"
+#include "launch/captured_run.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -21,13 +21,14 @@ std::string find_program(const std::string& name) {
   return "";
 }
 
-Said run_quietly(const std::vector<std::string>& words, std::int64_t longest_us, std::int64_t most_bytes) {
+CapturedRun run_quietly(const std::vector<std::string>& words, std::int64_t longest_us,
+                        std::int64_t most_bytes) {
   const HeldSignals signals;
   const FileDescriptor output = unnamed_file();
   const FileDescriptor errors = unnamed_file();
   const pid_t pid =
       spawn(words, {.mask = &signals.before(), .output = output.number(), .errors = errors.number()});
-  Said said;
+  CapturedRun said;
   int status = 0;
   for (const std::int64_t begin_us = steady_us(); waitpid(pid, &status, WNOHANG) == 0;) {
     if (const int number = signals.next(250); number == SIGINT || number == SIGTERM) said.asked = number;

@@ -97,7 +97,7 @@ struct CourseWishes {
   bool operator==(const CourseWishes&) const = default;
 };
 
-class CourseDesk {
+class CourseWorker {
  public:
   struct Places {
     std::filesystem::path home;
@@ -107,10 +107,10 @@ class CourseDesk {
     std::map<std::string, std::size_t> goals = {};  ///< of each lesson, how many it names
   };
   /// `on_change` is called from the working thread whenever `view` would be another.
-  CourseDesk(Places places, std::function<void()> on_change);
-  ~CourseDesk();
-  CourseDesk(const CourseDesk&) = delete;
-  CourseDesk& operator=(const CourseDesk&) = delete;
+  CourseWorker(Places places, std::function<void()> on_change);
+  ~CourseWorker();
+  CourseWorker(const CourseWorker&) = delete;
+  CourseWorker& operator=(const CourseWorker&) = delete;
 
   std::shared_ptr<const CourseView> view() const;
   /// Nothing waits to be worked out.

@@ -1,4 +1,4 @@
-#include "state/course_desk.h"
+#include "state/course_worker.h"
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ std::int64_t count_missing(const std::vector<FoundRuns>& found) {
 
 }  // namespace
 
-CourseDesk::CourseDesk(Places places, std::function<void()> on_change)
+CourseWorker::CourseWorker(Places places, std::function<void()> on_change)
     : places_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { work(); }) {
   add({[this] {
     read_questions();
@@ -54,12 +54,12 @@ CourseDesk::CourseDesk(Places places, std::function<void()> on_change)
   }});
 }
 
-CourseDesk::~CourseDesk() {
+CourseWorker::~CourseWorker() {
   stop();
   thread_.join();
 }
 
-void CourseDesk::stop() {
+void CourseWorker::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -67,17 +67,17 @@ void CourseDesk::stop() {
   wake_.notify_all();
 }
 
-std::shared_ptr<const CourseView> CourseDesk::view() const {
+std::shared_ptr<const CourseView> CourseWorker::view() const {
   const std::lock_guard lock(mutex_);
   return view_;
 }
 
-bool CourseDesk::is_idle() const {
+bool CourseWorker::is_idle() const {
   const std::lock_guard lock(mutex_);
   return jobs_.empty() && !working_;
 }
 
-void CourseDesk::add(Job job) {
+void CourseWorker::add(Job job) {
   {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
@@ -86,7 +86,7 @@ void CourseDesk::add(Job job) {
 }
 
 /// False: the thread ends. An answer that was committed before the window closed is stored first.
-bool CourseDesk::next_job(Job& job) {
+bool CourseWorker::next_job(Job& job) {
   std::unique_lock lock(mutex_);
   working_ = false;
   wake_.wait(lock, [this] { return stopping_ || !jobs_.empty(); });
@@ -98,7 +98,7 @@ bool CourseDesk::next_job(Job& job) {
   return true;
 }
 
-void CourseDesk::work() {
+void CourseWorker::work() {
   Job job;
   while (next_job(job)) {
     try {
@@ -111,7 +111,7 @@ void CourseDesk::work() {
 }
 
 /// What was worked out; the question `done` is no longer busy.
-void CourseDesk::publish(const std::string& done) {
+void CourseWorker::publish(const std::string& done) {
   auto view = std::make_shared<CourseView>(mine_);
   {
     const std::lock_guard lock(mutex_);
@@ -124,7 +124,7 @@ void CourseDesk::publish(const std::string& done) {
 
 /// The view says at once that the question is busy, so that a second click finds no button. False: it
 /// already is, or there is no such question.
-bool CourseDesk::begin(const std::string& id) {
+bool CourseWorker::begin(const std::string& id) {
   const std::lock_guard lock(mutex_);
   if (view_->of(id) == nullptr || !busy_.insert(id).second) return false;
   auto view = std::make_shared<CourseView>(*view_);
@@ -133,7 +133,7 @@ bool CourseDesk::begin(const std::string& id) {
   return true;
 }
 
-void CourseDesk::read_questions() {
+void CourseWorker::read_questions() {
   CourseQuestions all = all_questions(places_.home);
   for (const auto& [lesson, error] : all.problems) mine_.problems[lesson] = sentence_of(error);
   for (const auto& [lesson, goals] : places_.goals) {
@@ -144,7 +144,7 @@ void CourseDesk::read_questions() {
   mine_.questions = std::move(all.questions);
 }
 
-void CourseDesk::read_progress() {
+void CourseWorker::read_progress() {
   const Stamp stamp = stamp_of(places_.progress);
   {
     const std::lock_guard lock(mutex_);
@@ -163,7 +163,7 @@ void CourseDesk::read_progress() {
 }
 
 /// What follows from the questions and from what was done.
-void CourseDesk::judge() {
+void CourseWorker::judge() {
   for (const Question& question : mine_.questions) {
     AskedQuestion& asked = mine_.asked[question.id];
     asked.state = state_of(question, mine_.progress);
@@ -182,8 +182,8 @@ void CourseDesk::judge() {
   mine_.ready = true;
 }
 
-void CourseDesk::for_question(const std::string& id, std::string AskedQuestion::*problem,
-                              const std::function<void(const Question&, AskedQuestion&)>& does) {
+void CourseWorker::for_question(const std::string& id, std::string AskedQuestion::*problem,
+                                const std::function<void(const Question&, AskedQuestion&)>& does) {
   const Question* const question = mine_.question(id);
   if (question == nullptr) return;
   AskedQuestion& asked = mine_.asked[id];
@@ -196,7 +196,7 @@ void CourseDesk::for_question(const std::string& id, std::string AskedQuestion::
 }
 
 /// What the other questions lack is added up afterwards: no card waits for it.
-void CourseDesk::commit(const std::string& id, const Answer& answer, std::size_t seen) {
+void CourseWorker::commit(const std::string& id, const Answer& answer, std::size_t seen) {
   if (!begin(id)) return;
   const auto does = [this, id, answer, seen] {
     for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion& asked) {
@@ -209,7 +209,7 @@ void CourseDesk::commit(const std::string& id, const Answer& answer, std::size_t
   add({[this] { add_up(); }});
 }
 
-void CourseDesk::reveal(const std::string& id) {
+void CourseWorker::reveal(const std::string& id) {
   if (!begin(id)) return;
   const auto does = [this, id] {
     for_question(id, &AskedQuestion::problem, [&](const Question& question, AskedQuestion& asked) {
@@ -228,7 +228,7 @@ void CourseDesk::reveal(const std::string& id) {
   }});
 }
 
-void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
+void CourseWorker::beat_done(const std::string& lesson, const std::string& beat) {
   const auto does = [this, lesson, beat] {
     try {
       ProgressWriter(places_.progress).beat(lesson, beat);
@@ -240,7 +240,7 @@ void CourseDesk::beat_done(const std::string& lesson, const std::string& beat) {
   add({.does = does, .stores = true});
 }
 
-void CourseDesk::wish(const CourseWishes& wishes) {
+void CourseWorker::wish(const CourseWishes& wishes) {
   if (wishes == wishes_) return;
   if (wishes.lesson != wishes_.lesson)
     add({[this, lesson = wishes.lesson] {
@@ -260,7 +260,7 @@ void CourseDesk::wish(const CourseWishes& wishes) {
   if (other_run && !wishes.run.empty()) add({[this, run = wishes.run] { draw_own(run); }});
 }
 
-void CourseDesk::add_up() {
+void CourseWorker::add_up() {
   WaitingQuestions out;
   std::vector<FoundRuns> missing;
   const std::vector<KnownRun> known = known_runs(places_.runs);
@@ -281,7 +281,7 @@ void CourseDesk::add_up() {
   mine_.waiting[current_.lesson] = std::move(out);
 }
 
-void CourseDesk::draw_own(const fs::path& run) {
+void CourseWorker::draw_own(const fs::path& run) {
   mine_.own_run = run;
   try {
     mine_.own = std::make_shared<const OwnPicture>(own_picture(run));
@@ -290,7 +290,7 @@ void CourseDesk::draw_own(const fs::path& run) {
   }
 }
 
-void CourseDesk::find(const CourseWishes& wishes) {
+void CourseWorker::find(const CourseWishes& wishes) {
   const auto does = [&](const Question& question, AskedQuestion& asked) {
     std::vector<FoundRuns> found = find_runs(question, places_.home, places_.runs, wishes.rates.get());
     const bool is_other = !asked.found || count_missing(*asked.found) != count_missing(found);
@@ -303,13 +303,13 @@ void CourseDesk::find(const CourseWishes& wishes) {
 }
 
 /// What was revealed before this window was opened, or by another program.
-void CourseDesk::recall(const Question& question, AskedQuestion& asked) {
+void CourseWorker::recall(const Question& question, AskedQuestion& asked) {
   asked.page = parse_markdown(reveal_page(places_.home, question));
   if (std::optional<Revealed> again = recalled(question, mine_.progress, places_.home, *asked.found))
     asked.revealed = std::make_shared<const Revealed>(std::move(*again));
 }
 
-void CourseDesk::read_exercise_of(const std::string& lesson) {
+void CourseWorker::read_exercise_of(const std::string& lesson) {
   if (!has_exercise(places_.home, lesson)) return;
   auto own = std::make_shared<OwnExercise>();
   try {
@@ -329,7 +329,7 @@ void CourseDesk::read_exercise_of(const std::string& lesson) {
   mine_.exercises[lesson] = std::move(own);
 }
 
-void CourseDesk::read_tour_of(const std::string& lesson) {
+void CourseWorker::read_tour_of(const std::string& lesson) {
   std::vector<PlacedStop> out;
   try {
     for (const TourStop& stop : read_tour(places_.home, lesson)) {
@@ -346,7 +346,7 @@ void CourseDesk::read_tour_of(const std::string& lesson) {
   mine_.tours[lesson] = std::move(out);
 }
 
-void CourseDesk::look() {
+void CourseWorker::look() {
   const std::shared_ptr<const CourseView> shown = view();  // the thread may put another in its place
   if (const auto* const own = find_in(shown->exercises, wishes_.lesson)) {
     const fs::path given = places_.my / ".given";
