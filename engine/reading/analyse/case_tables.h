@@ -23,9 +23,9 @@ Table stages_table(const RunComparison& found, const std::string& base, const st
 /// Validation losses at the same places.
 Table losses_table(const RunComparison& found, const std::string& base, const std::string& other);
 
-/// The keys that differ. A log of another program knows few: what it lacks does not differ.
+/// The keys that differ. A log of another program has few: a key that it lacks does not differ.
 std::vector<KeyRow> differing_keys(const std::vector<RunCase>& cases);
-/// Those of the settings, or those of the environment, in at most `most` cases.
+/// The rows of settings, or those of the environment, in at most `most` cases.
 Table keys_table(const std::vector<KeyRow>& keys, bool environment, std::size_t most);
 /// Whether a case has no run.toml.
 bool some_settings_unknown(const std::vector<RunCase>& cases);

@@ -17,7 +17,7 @@ inline constexpr std::string_view kTraceMark = "{\"otherData\":{\"made_by\":\"is
 /// Who made the spans: a process of the trace.
 struct TraceProcess {
   int rank = 0;
-  std::string name;           ///< as it is shown
+  std::string name;           ///< the name shown
   std::int64_t shift_us = 0;  ///< added to its times, so that those of all processes have one clock
 };
 

@@ -9,14 +9,14 @@
 
 namespace isobar {
 
-/// A stretch of time. Sets of them count when something ran, not how often it was said.
+/// A stretch of time. Sets of them count when something ran, not how often.
 struct Interval {
   std::int64_t begin = 0;
   std::int64_t end = 0;  ///< not part of it
   bool operator==(const Interval&) const = default;
 };
 
-/// These times as intervals that are in order and do not touch; empty ones are dropped.
+/// Their union as intervals that are in order and do not touch; empty ones are dropped.
 std::vector<Interval> union_of(std::vector<Interval> intervals);
 
 /// What two unions have in common.
@@ -32,7 +32,8 @@ struct StepWindow {
   std::int64_t end_us = 0;
 };
 
-/// Of every traced step, in order of their numbers; what the loop does between steps belongs to none.
+/// The window of every traced step, in order of their numbers; what the loop does between steps belongs to
+/// none.
 std::vector<StepWindow> step_windows(const SpanTable& table);
 
 /// Steps over which figures are made; none when `last` lies before `first`.
@@ -43,14 +44,14 @@ struct StepRange {
   bool operator==(const StepRange&) const = default;
 };
 
-/// Those in `wanted`; where none of them is, all without the first tenth, which fills queues and caches and
-/// is like no other.
+/// The windows in `wanted`; where there is none, all without the first tenth, which fills queues and caches
+/// and is like no other.
 std::vector<StepWindow> steady_windows(const std::vector<StepWindow>& windows, StepRange wanted = {});
 
 /// Whether spans of this name are a collective under way: "all-reduce", "broadcast", ...
 bool is_collective(std::string_view name);
 
-/// Whether computing goes on in spans of this name: forward, backward, optimize, replay.
+/// Whether spans of this name compute: forward, backward, optimize, replay.
 bool is_compute(std::string_view name);
 
 /// Tracks with a collective, places in SpanTable::tracks; on these a span "wait" lasts from when a bucket is
@@ -66,7 +67,7 @@ struct CommTimes {
   double calls = 0;                        ///< a step
   double bytes = 0;                        ///< a step, of all tensors
   std::optional<double> overlap;           ///< time computing while communicating over time communicating
-  std::optional<double> backward_overlap;  ///< the same with backward alone
+  std::optional<double> backward_overlap;  ///< overlap with backward alone
   /// Share of exposed_us that is the last bucket's: it was under way, or was waited for while no other was.
   /// Nothing where the table is not whole.
   std::optional<double> last_bucket;

@@ -50,9 +50,9 @@ struct Attempt {
   explicit Attempt(const Event& event);
 
   std::int64_t number;        ///< 0 = the first
-  std::int64_t from_step;     ///< of the checkpoint that it goes on from
-  std::int64_t from_samples;  ///< of all ranks, trained on by then; -1 = it does not say
-  double from_wall_s;         ///< of the attempts before
+  std::int64_t from_step;     ///< step of the checkpoint that it resumed
+  std::int64_t from_samples;  ///< trained on by all ranks by then; -1 = not known
+  double from_wall_s;         ///< wall time of the attempts before
   std::int64_t world;         ///< ranks that train together, at least 1
   std::int64_t replicas;      ///< models that they hold, at most as many
 };

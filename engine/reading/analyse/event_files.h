@@ -25,7 +25,7 @@ struct EventFileList {
 
 EventFileList event_files(const std::filesystem::path& folder);
 
-/// One after the other: a later file goes on where an earlier one stopped, so it is read only once that one
+/// One after the other: a later file continues where an earlier one stopped, so it is read only once that one
 /// is read to its end.
 class EventFiles {
  public:

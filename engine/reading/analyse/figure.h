@@ -27,8 +27,8 @@ enum class Made {
 
 /// The tables of which a figure is a column.
 enum class FigureTable {
-  runs,  ///< of runs side by side, where one of them reports it
-  comm,  ///< of what communication costs each
+  runs,  ///< in tables of runs side by side, where one of them reports it
+  comm,  ///< in tables of communication costs
   none   ///< asked for by its name only
 };
 
@@ -38,7 +38,7 @@ struct Figure {
   Quantity quantity;
   Better better;
   FigureTable column;
-  int worth;  ///< of a table that is too wide the columns that are worth least go first
+  int worth;  ///< columns with the least worth leave a table that is too wide first
   Made made;
   /// Nothing where the run does not report it.
   std::optional<double> (*of)(const SteadyFigures& run);
@@ -55,7 +55,7 @@ bool has_comm(const Repeats& repeats);
 
 /// Values of the repeats that report it.
 Spread values_of(const Figure& figure, const Repeats& repeats);
-/// Those of a table that a run reports; the first is always there.
+/// The figures of a table that a run reports; the first is always there.
 std::vector<const Figure*> reported_in(FigureTable column, const std::vector<const Repeats*>& runs);
 
 /// The figure of a case: the median of its repeats, the most of bytes, which must fit.
@@ -69,7 +69,7 @@ void add_to(Row& row, const Figure& figure, const Repeats& repeats);
 /// Each figure of a table, by its name.
 void add_figures(Json& out, FigureTable column, const Repeats& repeats);
 
-/// Adds direction, repeats_needed, and where they say something ratio, low and high; of few repeats
+/// Adds direction, repeats_needed, and where they are known ratio, low and high; with few repeats
 /// `of_few_repeats` in place of low and high.
 void add_to(Json& out, const Compared& compared);
 

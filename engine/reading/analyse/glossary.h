@@ -20,7 +20,7 @@ using Glossary = std::vector<Term>;
 /// A section "## Term" each, of paragraphs and the lines "also: a, b" and "see: a, b"; what stands before the
 /// first one is left out. `where` is named in Errors (exit code 2): no section, one without a text.
 Glossary parse_glossary(std::string_view text, const std::string& where);
-/// That of the project.
+/// The project's glossary.
 Glossary read_glossary(const std::filesystem::path& home);
 
 /// The term with this name, upper or lower case, '-' and '_' as good as a blank; first by its own name, then

@@ -29,13 +29,13 @@ struct RungVerdict {
   std::optional<SpeedUp> on_baseline;
   std::string precision;   ///< "fp32", "tf32", "fp16", "bf16"
   bool emulated = false;   ///< by fp32 products
-  std::string arithmetic;  ///< of the products: the precision, or "fp32" where it is emulated
+  std::string arithmetic;  ///< arithmetic of the products: the precision, or "fp32" where it is emulated
   double peak_flops_per_s = 0;
   bool peak_of_data_sheet = false;
   TimeParts parts;
   Spread valid_loss;  ///< the last one of each repeat
   Parity parity = Parity::unknown;
-  double difference = 0;           ///< of the last validation loss from the baseline's, relative
+  double difference = 0;           ///< relative difference of the last validation loss to the baseline's
   double band = 0;                 ///< within which it counts as training alike
   std::vector<std::string> notes;  ///< sentences that a reader needs beside the figures
 };

@@ -33,7 +33,7 @@ struct OperatorTable : WatchedSummary {
   std::vector<OperatorRow> rows;  ///< in the order of their first call
 };
 
-/// Takes what an event says of the watched step; that of the newest attempt counts.
+/// Takes the watched step from an event; the newest attempt's counts.
 void take_watched(const Event& event, WatchedSummary& out);
 
 /// The table of a run folder, of its newest attempt, with at most 20,000 rows. A run without one has `step`

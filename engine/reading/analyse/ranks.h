@@ -22,8 +22,8 @@ namespace isobar {
 struct StepComm {
   std::optional<double> comm_total_us;  ///< time in which something was under way
   std::optional<double> comm_calls;
-  std::optional<double> wire_bytes;  ///< that it sent
-  std::optional<double> tp_calls;    ///< of these the ones of layers that ranks share
+  std::optional<double> wire_bytes;  ///< bytes that it sent
+  std::optional<double> tp_calls;    ///< calls of layers that ranks share among them
   std::optional<double> tp_wire_bytes;
 };
 /// With their names in the stream.
@@ -40,7 +40,7 @@ struct RankFigures : StepComm {
   bool has_stream = false;
   bool followed = false;  ///< it gave up because another rank had, by its status slot
   RunState state = RunState::empty;
-  std::string reason;      ///< of one that stopped or failed
+  std::string reason;      ///< why it stopped or failed
   std::string host;        ///< "" = not known
   std::string doing;       ///< where it is, or was when it died: "step 12, backward"; "" = not known
   std::int64_t steps = 0;  ///< done
@@ -61,8 +61,8 @@ struct Straggler {
   int rank = 0;
   double kept_us = 0;          ///< time a step that it keeps the others waiting: median
   double of_step = 0;          ///< over the median step
-  std::int64_t last_in = 0;    ///< of the compared steps
-  std::string stage;           ///< that takes longer there than elsewhere; "" = none stands out
+  std::int64_t last_in = 0;    ///< compared steps in which it came last
+  std::string stage;           ///< stage that takes longer there than elsewhere; "" = none stands out
   double stage_us = 0;         ///< mean there
   double others_stage_us = 0;  ///< median of the others' means
 };
@@ -82,7 +82,7 @@ struct RanksView {
   std::int64_t replicas = 1;       ///< models that these hold
   std::vector<RankFigures> ranks;  ///< by rank, at most kMostRanks
   std::int64_t left_out = 0;       ///< ranks beyond
-  std::int64_t steps = 0;          ///< that all compared ranks have, and that were compared
+  std::int64_t steps = 0;          ///< compared steps, which all compared ranks have
   std::int64_t first_step = 0;
   std::int64_t last_step = 0;
   bool steady = false;  ///< they lie behind the warm-up
@@ -100,12 +100,12 @@ struct RanksView {
 /// How much of the streams is read, over all ranks: the end of each.
 inline constexpr std::uint64_t kMostRankBytes = 64 << 20;
 
-/// A straggler is the rank whose gradients are ready last. On one machine the steps say it (`waited_for`,
-/// `waited_us`); else it is the one with the least exposed communication, since it waits for nobody, and the
-/// others wait for the difference between the most and the least. It is named when at least 5 steps can be
-/// compared, it came last in two thirds of them, and the median of what it kept the others waiting is at
-/// least 5 % of the step and twice the median deviation of the steps' own times: less is noise. Error (exit
-/// code 2) when a stream has an unknown schema.
+/// A straggler is the rank whose gradients are ready last. On one machine the steps record it
+/// (`waited_for`, `waited_us`); else it is the one with the least exposed communication, since it waits for
+/// nobody, and the others wait for the difference between the most and the least. It is named when at least 5
+/// steps can be compared, it came last in two thirds of them, and the median of what it kept the others
+/// waiting is at least 5 % of the step and twice the median deviation of the steps' own times: less is noise.
+/// Error (exit code 2) when a stream has an unknown schema.
 RanksView read_ranks(const std::filesystem::path& folder, std::uint64_t most_bytes = kMostRankBytes);
 
 /// A figure of a rank, in JSON and under a head.
@@ -131,7 +131,7 @@ std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t m
 
 /// Sentences: "rank 1 keeps the others waiting 187 ms a step ...".
 std::string straggler_sentence(const RanksView& view);
-/// Of ranks that failed, died, or left no stream; one sentence each, at most `most`.
+/// Sentences about ranks that failed, died, or left no stream, one each, at most `most`.
 std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t most = 4);
 /// "exposed 12.3 ms (8 %) of 45.6 ms a step, overlap 73 %, ..."; "" when nothing is known.
 std::string comm_sentence(const RanksView& view);

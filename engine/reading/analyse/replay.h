@@ -35,7 +35,7 @@ class FileLines {
   bool read_more();
 
   std::filesystem::path path_;
-  std::uint64_t offset_ = 0;  ///< of the file, behind `bytes_`
+  std::uint64_t offset_ = 0;  ///< place in the file behind `bytes_`
   std::string bytes_;
   std::size_t at_ = 0;  ///< in `bytes_`: what is before it was given out
 };
@@ -47,7 +47,7 @@ struct TimedLine {
   // What an event says that other files of the run go by.
   bool begins_attempt = false;
   std::int64_t attempt = 0;
-  std::int64_t scored_step = -1;  ///< of an evaluation; -1 = it is none
+  std::int64_t scored_step = -1;  ///< step of an evaluation; -1 = it is none
 };
 
 /// Steps, evaluations and what else has `t_us` have their time; spans that of their end; a `summary` that at
@@ -69,7 +69,7 @@ class TimedLines {
   struct Stream {
     FileLines lines;
     TimedLine line;                 ///< `at_us` since its attempt began
-    std::int64_t from_wall_us = 0;  ///< of the attempts before
+    std::int64_t from_wall_us = 0;  ///< wall time of the attempts before
     bool begun = false;
   };
   void step(std::size_t file);
@@ -81,8 +81,8 @@ class TimedLines {
   using Place = std::tuple<std::int64_t, std::int64_t, std::size_t>;  ///< attempt, time in it, file
   std::priority_queue<Place, std::vector<Place>, std::greater<>> order_;
   std::int64_t attempt_ = 0;
-  std::int64_t begin_us_ = 0;  ///< of that attempt
-  std::int64_t end_us_ = 0;    ///< of what was taken
+  std::int64_t begin_us_ = 0;  ///< begin of that attempt
+  std::int64_t end_us_ = 0;    ///< end of what was taken
   std::optional<TimedLine> next_;
 };
 
@@ -101,12 +101,12 @@ struct ReplayOptions {
 };
 
 /// Streams, spans, run.toml and those of later attempts, note.txt and fields/ of all ranks. Bytes stay what
-/// they are but for the lines that begin an attempt: these say what is played, and no longer which process
-/// wrote it. Pauses between attempts are left out. What carries no time (console, TensorBoard's files,
+/// they are but for the lines that begin an attempt: these name what is played, in place of the process
+/// that wrote it. Pauses between attempts are left out. What carries no time (console, TensorBoard's files,
 /// checkpoints, weights) is not played.
 class Replay {
  public:
-  /// Makes the folder `into`. Error (exit code 2) when `run` is none, still goes on or has no stream, or when
+  /// Makes the folder `into`. Error (exit code 2) when `run` is none, still runs or has no stream, or when
   /// something is at `into`; exit code 1 when it cannot be made.
   Replay(const std::filesystem::path& run, const std::filesystem::path& into, const ReplayOptions& options);
 

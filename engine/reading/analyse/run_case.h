@@ -17,9 +17,9 @@ inline constexpr std::size_t kMostRunRepeats = 20;
 struct RunCase {
   std::filesystem::path folder;
   ConfigText config;
-  RunSeries series;  ///< of the run itself
+  RunSeries series;  ///< the run's own
   Repeats repeats;   ///< the run itself, then those with the same settings in the same place
-  std::vector<std::filesystem::path> folders;  ///< of each
+  std::vector<std::filesystem::path> folders;  ///< folder of each
   std::size_t crowded = 0;  ///< repeats left out: other programs took part of the processors
 
   const RunView& view() const { return repeats.front().view; }
@@ -27,8 +27,8 @@ struct RunCase {
   double samples_a_step() const;
 };
 
-/// Other programs took the processors while it ran, so that its times say little. Where its own threads, of
-/// all ranks, want more processors than there are, waiting for one is its own doing.
+/// Other programs took the processors while it ran, so that its times are unreliable. Where its own threads,
+/// of all ranks, want more processors than there are, waiting for one is its own doing.
 bool is_disturbed(const RunView& view, const ConfigText& config);
 
 /// Whether it can be one of several repeats: it ended well, began at its first step, and was measured, here

@@ -29,10 +29,10 @@ struct Cause {
     stage            ///< one stage takes at least half of the difference
   };
   Kind kind = Kind::none;
-  std::string stage;     ///< of a straggler the one that takes longer there, "" = none stands out
-  int rank = -1;         ///< of a straggler
+  std::string stage;     ///< the straggler's stage that takes longer there, "" = none stands out
+  int rank = -1;         ///< the straggler
   double more_us = 0;    ///< what the other run takes more of it; below 0 where it takes less
-  bool is_sure = false;  ///< the repeats tell this part apart too
+  bool is_sure = false;  ///< the repeats distinguish this part too
 };
 
 struct RunComparison {
@@ -41,7 +41,7 @@ struct RunComparison {
   std::optional<Compared> speed;  ///< samples/s, other over base; nothing where one has no steady step
   std::size_t base_repeats = 0;
   std::size_t other_repeats = 0;
-  double recorded_apart = 0;     ///< of repeats on such machines, the larger over the smaller
+  double recorded_apart = 0;     ///< largest ratio of repeats on such machines
   bool can_be_repeated = false;  ///< by commands of this tree, which makes the repeats that are missing
   bool of_ranks = false;         ///< its times are those of the rank that waits least
   std::string per;               ///< what the times are of: "step", or "sample" where steps differ in size
@@ -68,7 +68,7 @@ std::string versus_text(const RunComparison& comparison);
 std::string comparison_sentence(const RunComparison& comparison, const std::string& base,
                                 const std::string& other);
 
-/// How many more runs of each would tell; 0 = none are needed, or they would tell nothing.
+/// How many more runs of each would decide; 0 = none are needed, or none would help.
 std::size_t runs_missing(const RunComparison& comparison, std::size_t repeats);
 
 /// The command that makes them; "" where there are none to make, or where this tree cannot: one was recorded,

@@ -1,5 +1,5 @@
 #pragma once
-// The small files of a run folder, what tells that one of them changed, and the settings of some runs side by
+// The small files of a run folder, stamps that detect a change of them, and the settings of some runs side by
 // side.
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace isobar {
 
-/// What tells a changed file from an unchanged one without opening it.
+/// What distinguishes a changed file from an unchanged one without opening it.
 struct Stamp {
   std::int64_t size = -1;  ///< -1 = there is no such file
   std::int64_t time_ns = 0;
@@ -50,7 +50,7 @@ struct KeyRow {
   bool two_values = false;  ///< at least two runs have it, and not the same
 
   bool is_environment() const;
-  /// It says which run this is, and changes nothing of it: its place in a group.
+  /// A label of the run that changes nothing of it: its place in a group.
   bool is_label() const;
 };
 

@@ -31,7 +31,7 @@ double memory_rate(const ConfigText& run, const MachineRates& rates);
 /// The stages that these rates give for a run; nothing where they give none (split layers).
 std::optional<StepStages> predicted_stages(const KnownSettings& settings, const MachineRates& rates);
 
-/// The same of a run folder: nothing too where the run is of another machine or not of this tree.
+/// For a run folder; nullopt also where the run is of another machine or not of this tree.
 std::optional<StepStages> predicted_for(const std::filesystem::path& run, const std::string& lesson);
 
 /// A run that measured what a prediction is of.

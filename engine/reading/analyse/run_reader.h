@@ -30,14 +30,14 @@ class RunLog {
   void skip();
 
   /// Sets state and age by the clock and the process table; `silence_s` is how long ago the stream grew.
-  /// Below zero, clocks differ: that is marked. A replay goes on as long as its `folder` has an owner: the
-  /// process that its stream tells of is that of the run it plays.
+  /// Below zero, clocks differ: that is marked. A replay is live as long as its `folder` has an owner: the
+  /// process named in its stream is that of the run it plays.
   void judge(double silence_s, const std::filesystem::path& folder = {});
 
   const RunView& view() const { return view_; }
   RunSeries& series() { return series_; }
   const RunSeries& series() const { return series_; }
-  /// With columns: the largest that the newest attempt told; nothing where it told none.
+  /// With columns: the largest that the newest attempt recorded; nullopt where it recorded none.
   std::optional<double> peak_bytes() const { return peak_bytes_; }
 
  private:
@@ -58,7 +58,7 @@ class RunLog {
   std::optional<double> peak_bytes_;
   bool partial_ = false;
   bool ended_ = false;
-  double earlier_wall_s_ = 0;  ///< of the attempts before it
+  double earlier_wall_s_ = 0;  ///< wall time of the attempts before it
   std::int64_t steady_steps_ = 0;
   std::int64_t steady_samples_ = 0;
   double steady_us_ = 0;
@@ -92,14 +92,14 @@ class RunReader {
   std::int64_t grown_us_ = 0;  ///< when it was last seen to grow after that, on the steady clock
 };
 
-/// The log of a rank from the first 16 KiB of its stream, which say what runs, and the last `tail_bytes`; of
-/// a resumed run the line with which its newest attempt begins is looked for too. Without `tail_bytes` there
-/// are no columns, and the tail is as long as holds the last 16 KiB of events: junk behind them, as a broken
-/// file system leaves it, or a line without an end hides them from a look at the last bytes alone.
+/// The log of a rank from the first 16 KiB of its stream, which describe the run, and the last `tail_bytes`;
+/// of a resumed run the line with which its newest attempt begins is looked for too. Without `tail_bytes`
+/// there are no columns, and the tail is as long as holds the last 16 KiB of events: junk behind them, as a
+/// broken file system leaves it, or a line without an end hides them from a look at the last bytes alone.
 RunLog read_ends(const std::filesystem::path& folder, int rank = 0,
                  std::optional<std::uint64_t> tail_bytes = {});
 
-/// What a run says of itself, from the two ends of its stream: as good as reading all of it for a run that
+/// The view of a run from the two ends of its stream: as good as reading all of it for a run that
 /// has its `summary` line, and quick for any. What cannot be known from them stays 0.
 RunView glance(const std::filesystem::path& folder);
 

@@ -18,10 +18,10 @@ enum class XAxis { step, epoch, time, samples };
 
 /// Rows of events with their four places; each place is non-decreasing. Step counts from 0, epoch is
 /// fractional (steps over steps per epoch where known), time is in seconds since the run began (a resumed
-/// attempt goes on behind the last), samples are those that all ranks trained on before the event.
+/// attempt continues behind the last), samples are those that all ranks trained on before the event.
 struct Places {
   Series step, epoch, time_s, samples;
-  // A log of another program may not say them, and 0 stands in their place.
+  // A log of another program may lack them, and 0 stands in their place.
   bool knows_epoch = true, knows_time = true, knows_samples = true;
 
   bool knows(XAxis axis) const;
@@ -114,7 +114,7 @@ class RunSeries {
   double samples_ = 0;
   double replicas_ = 1;  ///< models that train side by side
   double first_wall_s_ = 0;
-  double attempt_samples_ = -1;  ///< trained on before this attempt, -1 = it does not say
+  double attempt_samples_ = -1;  ///< trained on before this attempt, -1 = not known
   bool any_scalar_ = false;
   bool attempt_is_new_ = false;
   LeftOut left_out_;

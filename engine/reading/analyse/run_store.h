@@ -28,9 +28,9 @@ struct RunDetail {
   ConfigText config;                       ///< key and value as text, from run.toml
   std::vector<std::int64_t> field_steps;   ///< steps of which fields/ holds input, target and prediction
   bool complete = false;                   ///< all that was in the stream at the last look is read
-  std::shared_ptr<const RanksView> ranks;  ///< of a run of several
+  std::shared_ptr<const RanksView> ranks;  ///< null for a run of one rank
   std::vector<std::shared_ptr<const SpanTable>>
-      spans;  ///< of the first kMostSpanRanks ranks; null without any
+      spans;  ///< spans of the first kMostSpanRanks ranks; null without any
 };
 
 /// One run in the list.
@@ -50,7 +50,7 @@ struct RunEntry {
 
 struct StoreSnapshot {
   std::vector<std::shared_ptr<const RunEntry>> runs;  ///< newest first; recorded and predicted ones last
-  std::vector<std::string> problems;                  ///< of the folders that hold the runs
+  std::vector<std::string> problems;                  ///< problems of the folders that hold the runs
   std::size_t unread = 0;                             ///< runs found of which nothing was read yet
   std::uint64_t version = 0;                          ///< grows with each change
 
@@ -97,7 +97,7 @@ class RunStore {
   std::shared_ptr<const StoreSnapshot> snapshot_;
   static constexpr std::int64_t kNever_us = INT64_MIN / 2;
 
-  std::map<std::filesystem::path, Stamp> stamps_;  ///< of each place when it was listed
+  std::map<std::filesystem::path, Stamp> stamps_;  ///< stamp of each place when it was listed
   std::int64_t scanned_us_ = kNever_us;
   std::int64_t scan_took_us_ = 0;
   std::uint64_t version_ = 0;

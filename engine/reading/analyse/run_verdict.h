@@ -13,10 +13,10 @@
 
 namespace isobar {
 
-/// What a run folder does not say of itself.
+/// Facts that a run folder does not hold.
 struct RunFacts {
   double attention_flops = 0;     ///< a sample, forward and backward; 0 = not known
-  double memory_bytes_per_s = 0;  ///< that this machine was measured to move; 0 = it was not
+  double memory_bytes_per_s = 0;  ///< measured on this machine; 0 = not measured
   LessonsHere lessons = {};
   std::vector<std::string> honours = {};  ///< keys of the run's lesson
   bool computes_16_bit = true;  ///< this machine has instructions for products of 16 bits, or a GPU that has
@@ -40,7 +40,7 @@ struct RunVerdict {
   std::string why_unknown = {};  ///< what they lack, as the end of a sentence
   Verdict verdict;
   TimeParts parts;
-  double share = 0;  ///< of the step, that what bounds it takes
+  double share = 0;  ///< share of the step that the bound takes
   Roofline roofline;
   bool of_quartet = false;  ///< a quartet with these settings decided it
   /// What makes its figures worth less: other programs, a peak that was measured too low, that it goes on.

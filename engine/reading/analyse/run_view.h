@@ -1,5 +1,5 @@
 #pragma once
-// What a run says of itself in a dozen facts.
+// The facts of a run from its stream and run.toml.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ enum class RunState {
   running,
   done,
   stopped,  ///< on request
-  failed,   ///< an error ended it, and it could say so
+  failed,   ///< an error ended it, and its stream has the reason
   died      ///< no `end`, and its process is gone
 };
 
@@ -31,7 +31,7 @@ struct RunScores {
   double climatology_rmse = 0;  ///< 0 where there is none
   double acc = 0;
   std::optional<double> wall_s = {};         ///< from the beginning of the run to this score
-  std::optional<std::int64_t> samples = {};  ///< of all ranks, that it was trained on by then
+  std::optional<std::int64_t> samples = {};  ///< trained on by all ranks by then
 
   /// Else the data set has none, and `acc`, which is against it, means nothing.
   bool has_climatology() const { return climatology_rmse > 0; }
@@ -40,15 +40,15 @@ struct RunScores {
 /// What the ranks measured between themselves at the start of the run.
 struct MeasuredLink {
   std::string backend;
-  double latency_us = 0;  ///< of an all-reduce of 64 bytes
+  double latency_us = 0;  ///< time of an all-reduce of 64 bytes
   double algbw_gb_per_s = 0;
   double busbw_gb_per_s = 0;
-  double bytes = 0;  ///< of the message that these bandwidths are of
+  double bytes = 0;  ///< size of the message that these bandwidths are of
 };
 
 struct RunView {
   RunState state = RunState::empty;
-  std::string reason;  ///< of `stopped` and `failed`
+  std::string reason;  ///< reason of `stopped` and `failed`
   std::string lesson;
   std::string preset;
   std::string device;
@@ -57,31 +57,30 @@ struct RunView {
   std::string yours;        ///< the learner's file that takes the place of a part of ours; "" = none
   std::string fault;        ///< the mistake on purpose, "" without one
   std::string data_source;  ///< "memory" or "synthetic" where it is not files
-  std::int64_t throttle_mb_per_s = 0;  ///< of a file system that was made slow; 0 = it was not
-  std::string group;        ///< of the runs that it belongs to, such as those of a sweep; "" = none
-  std::string point;        ///< its place in the group
-  std::int64_t repeat = 0;  ///< which repeat of that point
-  std::string provenance;   ///< "" = measured; "recorded", "predicted"
-  std::string source;       ///< of an imported run: "tutorial", "lightning"; "" = Isobar made it
-  std::string replay_of;    ///< the run that this one plays again (analyse/replay.h); "" = it is none
+  std::int64_t throttle_mb_per_s = 0;  ///< limit of a file system that was made slow; 0 = none
+  std::string group;                   ///< group of runs that it belongs to, such as a sweep's; "" = none
+  std::string point;                   ///< its place in the group
+  std::int64_t repeat = 0;             ///< which repeat of that point
+  std::string provenance;              ///< "" = measured; "recorded", "predicted"
+  std::string source;     ///< program of an imported run: "tutorial", "lightning"; "" = Isobar made it
+  std::string replay_of;  ///< the run that this one plays again (analyse/replay.h); "" = it is none
   double replay_speed = 0;
   std::int64_t pid = 0;
-  std::int64_t parent_pid = 0;  ///< of the process that started it
+  std::int64_t parent_pid = 0;  ///< process that started it
   std::int64_t attempt = 0;     ///< how often it was resumed
   std::int64_t from_step = 0;   ///< where the newest attempt began
   std::int64_t last_epoch = 0;
   std::int64_t steps_per_epoch = 0;  ///< 0 = not known
   std::vector<RunScores> scores;
   std::optional<MeasuredLink> probe;
-  std::vector<std::string> channels;  ///< that are scored, in the order of the data set
-  std::vector<std::pair<std::string, std::uint64_t>>
-      memory;                ///< of a rank by category, in bytes, as predicted
-  RunSummary summary;        ///< from the steps read so far; as the run itself said it once that is there
-  double age_s = 0;          ///< since the stream last grew
-  double clock_ahead_s = 0;  ///< of what wrote the stream before the clock here, 0 = they agree
+  std::vector<std::string> channels;  ///< scored channels, in the order of the data set
+  std::vector<std::pair<std::string, std::uint64_t>> memory;  ///< predicted bytes of a rank by category
+  RunSummary summary;                ///< from the steps read so far; the run's own once its stream has it
+  double age_s = 0;                  ///< since the stream last grew
+  double clock_ahead_s = 0;          ///< the writer's clock ahead of the one here, 0 = they agree
   std::int64_t unread_lines = 0;     ///< lines that are no events
-  LeftOut left_out;                  ///< of an imported log, or of event files
-  std::vector<std::string> remarks;  ///< of an imported log: what it does not say, and what was guessed
+  LeftOut left_out;                  ///< what readers of an imported log or of event files left out
+  std::vector<std::string> remarks;  ///< for an imported log: what it lacks, and what was guessed
 
   /// The first step behind the warm-up of the newest attempt: from it on steps are steady, and figures of
   /// speed are theirs.

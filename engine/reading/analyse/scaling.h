@@ -1,5 +1,5 @@
 #pragma once
-// The same training on more and more ranks: how much faster it gets, what that costs, and where the rest
+// One training on more and more ranks: how much faster it gets, what that costs, and where the rest
 // goes. Made from the streams of the runs; what was not measured is a gap.
 #include <array>
 #include <cstdint>
@@ -25,15 +25,15 @@ inline constexpr std::array<ScalingLine, 3> kScalingLines = {ScalingLine::real, 
 const char* law_name(ScalingLaw law);     ///< "weak", "strong"
 const char* line_name(ScalingLine line);  ///< "real", "synthetic", "no-comm"
 
-/// What one run says, over its steady steps.
+/// Figures of one run over its steady steps.
 struct ScalingRun {
   std::int64_t ranks = 1;
   double batch = 0;                  ///< samples a step, of all ranks; 0 = no step is steady
   double step_us = 0;                ///< mean step of the slowest rank; 0 = no step is steady
-  double samples_per_s = 0;          ///< of all ranks
+  double samples_per_s = 0;          ///< sum over all ranks
   std::optional<double> exposed_us;  ///< communication a step that nothing hid, mean over ranks
-  double samples = 0;                ///< that all ranks trained on, warm-up included
-  double wall_s = 0;                 ///< of the whole run, validation included
+  double samples = 0;                ///< trained on by all ranks, warm-up included
+  double wall_s = 0;                 ///< wall time of the whole run, validation included
   std::string where;                 ///< device and provenance: figures of two places are in no ratio
   std::vector<RunScores> scores = {};
 };
@@ -71,14 +71,14 @@ struct ScalingFigures {
   std::int64_t ranks = 1;
   std::size_t repeats = 0;
   Spread samples_per_s;  ///< empty = a gap
-  Spread step_us;        ///< of the slowest rank
+  Spread step_us;        ///< the slowest rank's
   double batch = 0;      ///< samples a step, of all ranks; 0 = not known
   std::optional<Efficiency> efficiency;
   std::optional<double> exposed_us;              ///< median
-  std::optional<double> exposed_share;           ///< of the step
+  std::optional<double> exposed_share;           ///< share of the step
   std::optional<double> rank_hours_per_million;  ///< for a million samples at this rate
-  std::optional<double> run_rank_hours;          ///< of one whole run, median, validation included
-  std::optional<ToTarget> to_target;             ///< of whole runs, where a loss is wanted
+  std::optional<double> run_rank_hours;          ///< median over whole runs, validation included
+  std::optional<ToTarget> to_target;             ///< set for whole runs, where a loss is wanted
   std::string missing;
 
   bool is_gap() const { return samples_per_s.empty(); }
@@ -93,8 +93,8 @@ struct Scaling {
 
   /// Null when it was not asked for.
   const ScalingFigures* find(ScalingLine line, std::int64_t ranks) const;
-  std::vector<std::int64_t> ranks() const;  ///< that were asked for, ascending
-  std::vector<ScalingLine> lines() const;   ///< that were asked for, in their own order
+  std::vector<std::int64_t> ranks() const;  ///< rank counts asked for, ascending
+  std::vector<ScalingLine> lines() const;   ///< lines asked for, in their own order
   /// samples/s of N times the base: of the first line whose base was measured; empty when none was.
   std::optional<double> ideal_rate(std::int64_t ranks) const;
 };
@@ -103,9 +103,9 @@ struct Scaling {
 /// slowest rank, b the fewest ranks that were asked for:
 ///   weak    E = T_b / T_N          (equal work for each rank)
 ///   strong  E = b T_b / (N T_N)    (equal work for all ranks together)
-/// so that a line is compared with itself only. There is no efficiency, and a note says why, where the base
-/// is a gap, where the batch is not what the law says, or where the two were not measured at one place.
-/// `target_loss` above 0: when the validation loss first was at or below it, of runs that were scored.
+/// so that a line is compared with itself only. There is no efficiency, and a note gives the reason, where
+/// the base is a gap, where the batch is not that of the law, or where the two were not measured at one
+/// place. `target_loss` above 0: when the validation loss first was at or below it, of runs that were scored.
 Scaling judge_scaling(ScalingLaw law, const std::vector<ScalingPoint>& points, double target_loss = 0);
 
 /// A part of a step: the difference between two points.

@@ -11,7 +11,7 @@ namespace isobar {
 struct Extent {
   double least = 0;
   double most = 0;
-  double sum = 0;          ///< of the finite ones
+  double sum = 0;          ///< sum of the finite ones
   std::size_t finite = 0;  ///< how many values were finite; 0 = least and most mean nothing
   std::size_t size = 0;
 
@@ -23,7 +23,7 @@ struct Extent {
 };
 
 /// A column of doubles. A snapshot shares what is full and costs a pointer for each 4,096 values; the writer
-/// goes on without touching what a snapshot sees.
+/// continues without touching what a snapshot sees.
 class Series {
  public:
   std::size_t size() const { return size_; }
@@ -34,10 +34,10 @@ class Series {
   void push(double value);
   /// Drops everything from index `size` on.
   void truncate(std::size_t size);
-  /// The same values for a reader in another thread.
+  /// The values so far, for a reader in another thread.
   Series snapshot();
 
-  /// Of the values [begin, end): exact, in about (end - begin) / 64 steps.
+  /// Extent of the values [begin, end): exact, in about (end - begin) / 64 steps.
   Extent extent(std::size_t begin, std::size_t end) const;
   Extent extent() const { return extent(0, size_); }
 
@@ -49,7 +49,7 @@ class Series {
   static constexpr std::size_t kBlock = 64;
   struct Chunk {
     std::vector<double> values;  ///< at most kChunk
-    std::vector<Extent> blocks;  ///< of each kBlock of them
+    std::vector<Extent> blocks;  ///< extent of each kBlock of them
   };
   Chunk& own_last();
   void add_to_extent(Extent& extent, std::size_t begin, std::size_t end) const;

@@ -19,7 +19,7 @@ struct SpanRow {
   std::int64_t step = 0;
   std::int64_t begin_us = 0;
   std::int64_t end_us = 0;
-  std::int64_t bytes = 0;   ///< moved; 0 = not said
+  std::int64_t bytes = 0;   ///< bytes moved; 0 = not known
   std::uint16_t track = 0;  ///< place in SpanTable::tracks
   std::uint16_t name = 0;   ///< place in SpanTable::names
   // Of one step of a collective, whose phase is the name.
@@ -28,7 +28,7 @@ struct SpanRow {
   std::int16_t chunk_step = -1;      ///< within its phase, from 0; -1 = it is no such step
   std::int16_t sent_chunk = -1;      ///< -1 = it sends nothing
   std::int16_t received_chunk = -1;  ///< -1 = it receives nothing
-  std::int16_t to = -1, from = -1;   ///< ranks; -1 = none, or not said
+  std::int16_t to = -1, from = -1;   ///< ranks; -1 = none, or not known
   double value = std::numeric_limits<double>::quiet_NaN();  ///< first number of what was received
 
   std::int64_t duration_us() const { return end_us - begin_us; }
@@ -40,7 +40,8 @@ struct SpanTable {
   std::vector<std::string> names;   ///< likewise
   std::vector<SpanRow> spans;
   std::int64_t attempt = 0;
-  std::int64_t origin_us = -1;  ///< steady clock at time 0, common to the ranks of one machine; -1 = not said
+  std::int64_t origin_us =
+      -1;  ///< steady clock at time 0, common to the ranks of one machine; -1 = not known
   std::int64_t unread_lines = 0;  ///< no events, or spans with a value that makes no sense
   std::int64_t left_out = 0;      ///< spans beyond kMostSpans, kMostTracks or kMostSpanNames
 };
@@ -90,7 +91,7 @@ class SpanReader {
 };
 
 /// All spans of one rank of the run in `folder`, of the newest attempt that has any. A run without spans is
-/// an Error (exit code 2) that says how to get some.
+/// an Error (exit code 2) with the setting that records them.
 SpanTable read_spans(const std::filesystem::path& folder, int rank = 0);
 
 /// Places in `table.tracks` in the order in which a person reads them: loop, device, buckets of gradients in

@@ -23,13 +23,13 @@ struct Spread {
   double most() const { return empty() ? 0 : values.back(); }
   /// The inter-quartile range; 0 for fewer than two values.
   double range() const { return quantile(0.75) - quantile(0.25); }
-  /// That range over the median, 0 without one.
+  /// `range` over the median, 0 without one.
   double relative() const { return median() > 0 ? range() / median() : 0; }
 };
 
-/// Fewer repeats of one case say nothing of how far the next would lie from them.
+/// From fewer repeats of one case it is not known how far the next would lie from them.
 inline constexpr std::size_t kLeastRepeats = 3;
-/// Of a ratio: what differs by less is called the same, however sure the difference is.
+/// Cases whose ratio differs from 1 by less are called the same, however sure the difference is.
 inline constexpr double kSmallestThatMatters = 0.02;
 /// More repeats than these are not asked for.
 inline constexpr std::size_t kMostRepeatsNeeded = 100;
@@ -43,12 +43,12 @@ enum class Direction {
 
 /// One case over another.
 struct Compared {
-  double ratio = 1;  ///< of the geometric means; says nothing where the direction is unknown
+  double ratio = 1;  ///< ratio of the geometric means; without meaning where the direction is unknown
   double low = 1;    ///< 95 % interval of that ratio; low = high = ratio where the direction is unknown
   double high = 1;
   Direction direction = Direction::unknown;
-  /// Repeats of each case that would tell a difference as large as this one four times of five; 0 = it is
-  /// told, or too small to matter; kMostRepeatsNeeded = so many or more.
+  /// Repeats of each case that would find a difference as large as this one four times of five; 0 = it is
+  /// found, or too small to matter; kMostRepeatsNeeded = so many or more.
   std::size_t repeats_needed = 0;
   /// Told although one of the cases has fewer than `kLeastRepeats`: low = high = ratio.
   bool is_of_few = false;
@@ -62,7 +62,7 @@ struct Compared {
 /// The mean of the logarithms of values above zero.
 struct LogMean {
   double mean = 0;
-  double variance = 0;  ///< of one value
+  double variance = 0;  ///< variance of one value
   double repeats = 0;   ///< 0 = it is exact
 
   LogMean() = default;
@@ -79,17 +79,17 @@ struct LogMean {
 /// more.
 Compared compare(const LogMean& one, const LogMean& other);
 
-/// The one function that says whether two cases differ, for values above zero (rates, times, bytes). Nothing
-/// where one of them has no value, or one that is not above zero.
+/// The one function that decides whether two cases differ, for values above zero (rates, times, bytes).
+/// Nothing where one of them has no value, or one that is not above zero.
 ///
-/// Fewer repeats of one of them give no interval. Then a difference is told only where each value of one is
-/// more than `far_apart` times each of the other (analyse/steady.h); 0 = never.
+/// Fewer repeats of one of them give no interval. Then a difference is reported only where each value of one
+/// is more than `far_apart` times each of the other (analyse/steady.h); 0 = never.
 std::optional<Compared> compare(const Spread& one, const Spread& other, double far_apart = 0);
 
 /// "x1.45 ±0.08", "same", "about x9.4" of few repeats, or "cannot tell".
 std::string ratio_text(const Compared& compared);
-/// The same as a sentence's end: "1.45 times (1.38 to 1.53)", "the same (0.97 to 1.04)", with how many
-/// repeats would tell where it is not sure.
+/// The end of a sentence: "1.45 times (1.38 to 1.53)", "the same (0.97 to 1.04)", with how many
+/// repeats would decide where it is not sure.
 std::string ratio_sentence(const Compared& compared);
 
 }  // namespace isobar

@@ -20,10 +20,10 @@
 namespace isobar {
 
 struct SteadyFigures {
-  RunView view;                    ///< of the whole run
+  RunView view;                    ///< view of the whole run
   std::int64_t steps = 0;          ///< steady ones
-  double samples_per_s = 0;        ///< of all ranks: that of the slowest times their number
-  std::optional<RanksView> ranks;  ///< of a run of several
+  double samples_per_s = 0;        ///< rate of all ranks: the slowest one's times their number
+  std::optional<RanksView> ranks;  ///< set for a run of several ranks
   /// Mean a step of each field of the steps, such as "load_us": batches may come in bursts, of which a median
   /// shows nothing. A step without the field counts as 0, one without its time or any stage as not known.
   std::map<std::string, double, std::less<>> means;
@@ -31,7 +31,7 @@ struct SteadyFigures {
   /// The last value of each field of the steps, warm-up included: of figures that only some steps have.
   std::map<std::string, double, std::less<>> lasts;
 
-  /// Mean step_us of up to ten blocks of successive steps: how noisy the run is, which says nothing of how
+  /// Mean step_us of up to ten blocks of successive steps: how noisy the run is, which does not bound how
   /// far another one would lie from it.
   Spread blocks;
 
@@ -40,7 +40,7 @@ struct SteadyFigures {
   std::optional<double> last(std::string_view field) const;
 };
 
-/// Of a run that was read.
+/// Figures of a run that was read.
 SteadyFigures steady_figures(const RunView& view, const RunSeries& series, std::optional<RanksView> ranks);
 /// Reads the whole stream. Error (exit code 2) when the folder holds no run; a run without steady steps has
 /// `steps` 0.
@@ -77,7 +77,7 @@ inline constexpr double kGpuApart = 1.29;
 double recorded_apart(const RunView& run);
 
 /// Rates of single runs that lie further apart than this differ: even if each was as far off as the furthest
-/// repeats lay from one another. 0 = no record tells, since other programs took part of the processors.
+/// repeats lay from one another. 0 = no record decides, since other programs took part of the processors.
 double far_apart(const RunView& one, const RunView& other);
 /// How far apart rates of a few repeats must lie; 0 where one of the two has none.
 double far_apart(const Repeats& one, const Repeats& other);
@@ -90,7 +90,7 @@ inline constexpr std::array<const char*, 7> kPartNames = {"attention", "GEMM", "
                                                           "link",      "data", "computing"};
 
 struct TimeParts {
-  std::array<double, kPartNames.size()> shares{};  ///< of the step; what they lack of 1 is not known
+  std::array<double, kPartNames.size()> shares{};  ///< shares of the step; what they lack of 1 is not known
 
   double operator[](Part part) const { return shares[static_cast<std::size_t>(part)]; }
   double& operator[](Part part) { return shares[static_cast<std::size_t>(part)]; }
@@ -108,7 +108,7 @@ struct TimeParts {
 /// up to more than computing takes they are scaled down to it, when to less the rest of computing is host:
 /// time in which nobody computes, as in handing work over. What lies between the stages is host too, where
 /// computing was timed or the run only reads; else it is not known. On a CUDA device the operators' times
-/// hold the gaps before their launches: where the host's clock says that it was at least 0.95 as long at
+/// hold the gaps before their launches: where by the host's clock it was at least 0.95 as long at
 /// computing as the device, all of computing is host.
 TimeParts step_parts(const Repeats& repeats);
 

@@ -19,9 +19,9 @@ enum class Quantity {
   bytes,          ///< bytes
   byte_rate,      ///< bytes/s
   rate,           ///< samples/s
-  share,          ///< of 1
+  share,          ///< part of 1
   ratio,          ///< one value over another
-  learning_rate,  ///< as the optimiser takes it
+  learning_rate,  ///< the optimiser's
   score,          ///< a loss, or an error of normalised fields
   count           ///< a number of things
 };
@@ -46,7 +46,7 @@ struct TableColumn {
 };
 
 struct Table {
-  std::string caption = "";  ///< of a page
+  std::string caption = "";  ///< caption on a page
   std::vector<TableColumn> columns = {};
   std::size_t left = 1;  ///< columns of words: they are aligned to the left
   std::optional<std::size_t> cut =
@@ -82,7 +82,7 @@ class Row {
   bool has_ended_ = false;
 };
 
-/// Rows by the heads of their columns, as the rows name them first. A column of which no row knows a value is
+/// Rows by the heads of their columns, as the rows name them first. A column in which no row has a value is
 /// left out.
 Table table_of(const std::vector<Row>& rows, std::size_t left = 1);
 

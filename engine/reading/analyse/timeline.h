@@ -24,9 +24,9 @@ struct NameFigures {
   std::size_t name = 0;     ///< place in SpanTable::names
   std::int64_t steps = 0;   ///< in so many of the steady steps it is there
   double step_us = 0;       ///< its time in such a step, summed over its spans: the mean
-  double share = 0;         ///< of the time from the first steady step to the last, in which it ran
-  double bytes_per_us = 0;  ///< bytes over duration of the spans that say bytes; 0 = none does
-  std::int64_t bytes = 0;   ///< of all its spans in the steady steps
+  double share = 0;         ///< share of the time from the first steady step to the last in which it ran
+  double bytes_per_us = 0;  ///< bytes over duration of the spans that have bytes; 0 = none has
+  std::int64_t bytes = 0;   ///< sum over its spans in the steady steps
 };
 
 struct TrackFigures {
@@ -35,8 +35,8 @@ struct TrackFigures {
   std::vector<NameFigures> names;
 };
 
-/// What the step events say of the same steps. Batches come in bursts where workers share a slow disk, so
-/// that most steps wait for nothing and some for all of them: only means tell.
+/// Stalls from the step events of these steps. Batches come in bursts where workers share a slow disk, so
+/// that most steps wait for nothing and some for all of them: only means count.
 struct StallFigures {
   double step_us = 0;  ///< time in which Loader::next kept the loop waiting, mean of the steps
   double of_step = 0;  ///< over the mean step
@@ -44,13 +44,13 @@ struct StallFigures {
 
 struct Timeline {
   std::vector<StepWindow> drawn;
-  std::int64_t begin_us = 0;        ///< of what is drawn
+  std::int64_t begin_us = 0;        ///< begin of what is drawn
   std::int64_t end_us = 0;          ///< later than begin_us
   std::vector<std::size_t> tracks;  ///< rows from top to bottom, places in SpanTable::tracks
   std::vector<std::size_t> spans;   ///< those that reach into the drawn time, places in SpanTable::spans
 
   std::vector<StepWindow> steady;  ///< the traced steps that figures are made over, in their order
-  std::int64_t last_step = 0;      ///< of all that were traced
+  std::int64_t last_step = 0;      ///< last traced step
   double step_us = 0;              ///< mean of them
   double median_step_us = 0;
   std::vector<TrackFigures> figures;
@@ -65,9 +65,9 @@ struct Timeline {
 /// Errors (exit code 2): no span of the training loop, a first step that was not traced.
 Timeline make_timeline(const SpanTable& table, const RunSeries& series, const TimelineWish& wish);
 
-/// Of a terminal: rows of the drawing are tracks, columns are time, a letter is what ran.
+/// Widths for a terminal: rows of the drawing are tracks, columns are time, a letter is what ran.
 struct TextWidth {
-  std::size_t columns = 80;  ///< of a line; fewer than 60 are taken for 60
+  std::size_t columns = 80;  ///< columns of a line; fewer than 60 are taken for 60
   bool colour = false;       ///< with the escape codes of a terminal
 };
 
@@ -77,7 +77,7 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
                                        const TextWidth& width);
 
 /// Figures of one name of a track over the steady steps, as texts: the track and how busy it was (both only
-/// in its first row), the name, ms a step, its share of the time, in so many steps, GB/s ("" = it says no
+/// in its first row), the name, ms a step, its share of the time, in so many steps, GB/s ("" = it has no
 /// bytes).
 struct FigureRow {
   std::size_t track = 0;  ///< place in SpanTable::tracks
@@ -93,7 +93,7 @@ std::vector<FigureRow> figure_rows(const SpanTable& table, const Timeline& timel
 /// "2.100 ms a step under way in 4 calls, 80.0 % of it beside compute ...; 0.400 ms exposed, ..."
 std::string comm_text(const CommTimes& comm);
 
-/// The same in a terminal, and what the step events say of these steps.
+/// The timeline for a terminal, and the stalls from the step events.
 std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& timeline);
 
 /// Figures and drawn spans as one JSON object.

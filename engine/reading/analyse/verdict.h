@@ -19,7 +19,7 @@ enum class Bound {
   fault,          ///< the figures contradict each other, or one is missing
   straggler,      ///< one rank is slower than the others, and they wait for it
   data,           ///< batches come too slowly
-  contention,     ///< copy or contention: what could go on at the same time does not
+  contention,     ///< copy or contention: what could run at the same time does not
   communication,  ///< between ranks
   launch,         ///< the host hands work to the device too slowly
   compute
@@ -34,9 +34,9 @@ struct QuartetFigures {
   std::map<std::string, double, std::less<>> fields;
   bool reads_ahead = false;                    ///< the loader works beside the training loop
   bool on_device = false;                      ///< the model is on a device with a clock of its own
-  std::optional<double> attention_share = {};  ///< of the model's operations, predicted from its shape
-  std::optional<double> mfu = {};              ///< of FULL, as a share
-  std::vector<RanksView> ranks = {};           ///< of each trial of FULL; empty for one process
+  std::optional<double> attention_share = {};  ///< share of the model's operations, predicted from its shape
+  std::optional<double> mfu = {};              ///< share in FULL
+  std::vector<RanksView> ranks = {};           ///< one for each trial of FULL; empty for one process
 
   /// Nothing when FULL does not have the field.
   std::optional<double> field(std::string_view name) const;
@@ -67,13 +67,13 @@ struct Verdict {
 ///  6. else compute.
 /// FULL reaches a rate when it is at least 0.9 of it, or the same inside the spread of the trials. The same
 /// tenth for data and compute, since a few per cent of shared cores must not hide what bounds the run; what
-/// is lost to sharing is said.
+/// is lost to sharing is reported.
 Verdict judge_quartet(const QuartetFigures& figures);
 
 /// A collective of the mean size on the link that the ranks probed: a + s / B.
 struct MeanMessage {
-  double bytes = 0;       ///< that a rank sends
-  double latency_us = 0;  ///< of all messages of an all-reduce
+  double bytes = 0;       ///< bytes that a rank sends
+  double latency_us = 0;  ///< sum over all messages of an all-reduce
   double moving_us = 0;
 
   double latency_share() const { return latency_us / (latency_us + moving_us); }

@@ -30,12 +30,12 @@ Answer typed_answer(const Question& question, const std::string& typed, const Le
 /// From runs as `show` takes them. Error (exit code 2) for another kind of question too.
 Answer answer_with(const Question& question, const std::vector<std::string>& runs, const Learner& learner);
 
-/// Prints the question and asks until an answer is stored; what is none is said, and asked again.
+/// Prints the question and asks until an answer is stored; another word is refused, and it asks again.
 Asked ask_and_store(const Question& question, const Learner& learner);
 
 struct RunsOffered {
   Asked said = Asked::answered;
-  int code = 0;  ///< of the runs
+  int code = 0;  ///< exit code of the runs
 };
 
 /// Says what the missing runs cost, and makes them: after Enter where `ask`, else at once.
@@ -49,7 +49,7 @@ void say_error(const std::string& head, const Error& error);
 /// Its section of reveal.md, or why that cannot be read.
 std::string page_if_read(const Question& question, const Learner& learner);
 
-/// Reveals the stored answer, and tells it: as text, or as one JSON object.
+/// Reveals the stored answer and prints it: as text, or as one JSON object.
 Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json);
 
 /// The rates of this machine where they were measured and can be read.

@@ -17,7 +17,7 @@
 
 namespace isobar {
 
-/// As lines of `columns`: paragraphs, lists, tables and code; of links and pictures the words. What is folded
+/// Lines of `columns`: paragraphs, lists, tables and code; of links and pictures the words. What is folded
 /// away in the page (<details>) is left out.
 std::vector<std::string> plain_lines(std::string_view markdown, std::size_t columns);
 
@@ -34,7 +34,7 @@ std::string answers_text(const Question& question);
 Report reveal_report(const Question& question, const Revealed& revealed, const std::string& page,
                      std::size_t columns);
 
-/// What is left of a reveal whose runs no longer say the same: the figures are those of then.
+/// A reveal whose runs have changed since: the figures are those of then.
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
                      const std::string& page, std::size_t columns);
 

@@ -25,16 +25,16 @@ namespace isobar {
 struct MeasuredPoint {
   std::string name;                       ///< run.point, and what progress calls it
   std::vector<std::string> sets;          ///< "key=value", over the settings of all
-  std::optional<LessonInfo> lesson = {};  ///< of a ladder: this one instead of the plan's
+  std::optional<LessonInfo> lesson = {};  ///< in a ladder: this one instead of the plan's
   bool whole = false;                     ///< this one trains to its end, whatever the others do
-  std::string preset = "";                ///< of its own; "" = that of all
+  std::string preset = "";                ///< its own preset; "" = that of all
   std::int64_t times = 0;                 ///< how often it runs; 0 = as often as the others
   std::optional<int> fails = {};          ///< the exit code that it ends with on purpose
   std::vector<std::filesystem::path> runs = {};
   Repeats repeats = {};
   std::vector<double> wall_s = {};  ///< how long each took, its start included
-  std::string failure = "";         ///< what a run said that failed; the point is not run again
-  int code = 0;                     ///< of that run
+  std::string failure = "";         ///< error of a run that failed; the point is not run again
+  int code = 0;                     ///< exit code of that run
 
   Spread rate() const { return rates(repeats); }
   /// Over the repeats, the median of a field's last value (of figures that only some steps have), of its mean
@@ -62,7 +62,7 @@ struct WantedRun {
 /// are passed on.
 using StartRun = std::function<Ended(const WantedRun& run, const std::function<void()>& tick)>;
 
-/// As processes of this machine.
+/// Starts processes of this machine.
 Ended start_here(const WantedRun& run, const std::function<void()>& tick);
 
 /// Most points of one sweep.
@@ -71,7 +71,7 @@ inline constexpr std::size_t kMostPoints = 1000;
 struct MeasurePlan {
   std::string command;  ///< "quartet", "sweep", ...
   MeasureArguments arguments;
-  bool stop_at_failure = true;  ///< else the other points go on
+  bool stop_at_failure = true;  ///< else the other points continue
   StartRun start = start_here;
   bool elsewhere = false;  ///< on other machines, so this one need not be able to
 };
@@ -83,16 +83,16 @@ class MeasuredRuns {
   MeasuredRuns(MeasurePlan plan, std::vector<MeasuredPoint> points);
 
   /// Runs all of it below runs/. 0, or the exit code of the first run that failed; 130 or 143 as soon as a
-  /// signal asks to stop: the run that goes on then ends first, and no other begins.
+  /// signal asks to stop: the run under way then ends first, and no other begins.
   int run();
 
   const std::vector<MeasuredPoint>& points() const { return points_; }
-  /// Of point `i`, as the program will have it.
+  /// The configuration of point `i` that its program will have.
   const LoadedConfig& config(std::size_t i) const { return configs_[i]; }
   const std::string& group() const { return group_; }  ///< run.group of all of them
   bool was_stopped() const { return stopped_; }        ///< by a signal, so that some runs are missing
-  const RunView* first_view() const;                   ///< of the first run that is there; null without any
-  std::string device() const;                          ///< of that run, else "this machine"
+  const RunView* first_view() const;  ///< view of the first run that is there; null without any
+  std::string device() const;         ///< device of that run, else "this machine"
 
  private:
   const LessonInfo& lesson_of(const MeasuredPoint& point) const {

@@ -10,7 +10,7 @@
 
 namespace isobar {
 
-/// What only a prediction for this machine knows.
+/// Facts of a prediction for this machine alone.
 struct PredictedHere {
   StepStages stages;
   MachineRates rates;
@@ -20,19 +20,19 @@ struct Prediction {
   std::string lesson;
   std::string preset;
   std::string point;    ///< "key=value ...", what was set beyond the lesson and its preset; "" = nothing
-  std::string command;  ///< that made it
+  std::string command;  ///< command that made it
   Config config;
   StepForm form;
   DeviceRates device;
   StepTime time;
-  MemoryPlan memory;  ///< of a rank
+  MemoryPlan memory;  ///< a rank's
   std::optional<PredictedHere> here;
 
   double step_us() const { return here ? here->stages.step_us() : time.step_us(); }
-  double samples_per_s() const;  ///< of all ranks
+  double samples_per_s() const;  ///< rate of all ranks
   double flops_per_sample() const;
   double mfu() const;
-  /// That keep a step from waiting for its batch, of all ranks.
+  /// The rate of all ranks at which a step does not wait for its batch.
   double needed_bytes_per_s() const;
 };
 
@@ -46,7 +46,7 @@ Prediction predict_on_device(const LessonInfo& lesson, const Settings& settings,
                              const std::string& command);
 
 /// Writes run.toml and a stream of a few equal steps into `folder`, which must be new or empty (Error, exit
-/// code 2). Stages, launches and bytes are there; losses are not, since no formula knows them.
+/// code 2). Stages, launches and bytes are there; losses are not, since no formula gives them.
 void write_predicted_run(const Prediction& prediction, const std::filesystem::path& folder);
 
 }  // namespace isobar

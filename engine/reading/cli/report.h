@@ -1,5 +1,5 @@
 #pragma once
-// What a command says of runs, put together once: text for a person, one JSON object for a program.
+// The output of a command about runs, put together once: text for a person, one JSON object for a program.
 #include <limits>
 #include <string>
 #include <vector>
@@ -37,19 +37,19 @@ class Report {
             std::size_t shown = std::numeric_limits<std::size_t>::max());
   /// A sentence over lines of so many columns; those behind the first are indented.
   void wrapped(const std::string& sentence, std::size_t columns = text_columns());
-  /// The same behind `head` of a column of heads; lines behind the first begin where the sentence did.
+  /// A sentence behind `head` of a column of heads; lines behind the first begin where the sentence did.
   void wrapped(const std::string& head, const std::string& sentence, std::size_t columns = text_columns());
-  /// The same behind a word of a column of heads, "verdict    "; nothing where there is no sentence.
+  /// A sentence behind a word of a column of heads, "verdict    "; nothing where there is no sentence.
   void headed(std::string_view head, const std::string& sentence, std::size_t columns = text_columns());
 
   /// A line of a summary, "  throughput   150.0 samples/s ...": on a terminal that is too narrow over
-  /// several, which are indented as far as what it says; elsewhere one line, to be searched.
+  /// several, which are indented as far as its text; elsewhere one line, to be searched.
   void labelled(const std::string& line, std::size_t columns = table_columns());
   void labelled(const std::string& label, const std::string& text);
 
   const std::vector<std::string>& texts() const { return lines_; }
   void print(bool as_json) const;
-  /// The text, behind what the console said.
+  /// Prints the text behind what the console printed.
   void print(Console& console) const { console.lines(lines_); }
 
  private:
@@ -61,7 +61,7 @@ Json number_or_null(double value);
 /// [{"count", "what", "why"}, ...]
 Json left_out_json(const LeftOut& left_out);
 
-/// What a run that failed said first, or `otherwise`.
+/// The first line of a failed run's error, or `otherwise`.
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most = 60);
 
 }  // namespace isobar

@@ -1,5 +1,5 @@
 #pragma once
-// What is told of a run, while it goes on too.
+// Lines about a run, while it runs too.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -24,7 +24,7 @@ std::string marks_text(const RunView& view);
 /// "01_baseline-20261121-010208-7295  died: it never said its end; last sign 4 min ago"
 std::string head_line(const RunReader& reader);
 
-/// All that `show RUN` says. `where` is the folder to name, which of a replay need not be the one that is
+/// All that `show RUN` prints. `where` is the folder to name, which of a replay need not be the one that is
 /// read; "" = that one.
 Report run_report(const RunReader& reader, const std::filesystem::path& where = {});
 Report run_report(const std::filesystem::path& run);
@@ -38,7 +38,7 @@ class RunTeller {
   RunTeller(RunReader& reader, Console& console, std::int64_t every_us, const char* indent = "")
       : reader_(reader), console_(console), every_us_(every_us), indent_(indent) {}
 
-  /// What was said since the last call.
+  /// Takes what the stream got since the last call.
   void look();
 
  private:
@@ -51,11 +51,12 @@ class RunTeller {
 };
 
 struct FollowUntil {
-  std::function<bool()> more_comes = {};  ///< though the run said its end: another attempt, or another rank
-  std::function<bool()> stop = {};        ///< asked ten times a second
+  std::function<bool()> more_comes =
+      {};                           ///< although the stream has its end: another attempt, or another rank
+  std::function<bool()> stop = {};  ///< asked ten times a second
 };
 
-/// Tells each score and now and then where the run is, until it is over; false when `stop` said so before.
+/// Prints each score and now and then where the run is, until it is over; false when `stop` was true before.
 bool follow_run(RunReader& reader, Console& console, const FollowUntil& until = {});
 
 bool is_over(const RunView& view);

@@ -32,9 +32,9 @@ std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::strin
 /// One point of the plan, and what it is measured as.
 struct ScalePlan {
   std::vector<MeasuredPoint> points;   ///< by ranks, then by line
-  std::vector<ScalingPoint> measured;  ///< the same places, without runs yet
-  std::int64_t threads = 1;     ///< of each rank, the same everywhere; 0 = as many as a job's rank gets
-  std::int64_t processors = 1;  ///< that this process may use
+  std::vector<ScalingPoint> measured;  ///< points of these places, without runs yet
+  std::int64_t threads = 1;            ///< threads of each rank; 0 = those of a job's rank
+  std::int64_t processors = 1;         ///< processors that this process may use
 };
 
 /// The settings of every point. weak: train.global_batch is what one model has, of mesh.tp ranks. strong: it
@@ -44,8 +44,8 @@ struct ScalePlan {
 /// not divide.
 ScalePlan plan_of(const ScaleArguments& arguments);
 
-/// Nodes for so many ranks: as many on each as `settings` say, on one node fewer where there are fewer. Error
-/// (exit code 2) when they fill the last node in part: its ranks would have more of it than the others.
+/// Nodes for so many ranks: the number on each from `settings`, on one node fewer where there are fewer.
+/// Error (exit code 2) when they fill the last node in part: its ranks would have more of it than the others.
 JobSettings settings_for(JobSettings settings, std::int64_t ranks);
 
 /// Submits each run as a job, with its script in the run folder, and waits for its end. A signal to stop

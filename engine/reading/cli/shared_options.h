@@ -68,12 +68,12 @@ struct SweepAxis {
 struct MeasureArguments {
   LessonInfo lesson;
   Settings settings;
-  std::vector<SweepAxis> axes;  ///< of a sweep
+  std::vector<SweepAxis> axes;  ///< axes of a sweep
   std::int64_t steps = 50;  ///< measured ones, after the warm-up; more where workers bring batches in rounds
   std::int64_t repeats = 3;
-  std::int64_t ranks = 0;  ///< processes that train together, as run.ranks; 0 = what the settings say
-  bool one_off = false;    ///< of a sweep: one key at a time leaves the base, instead of a grid
-  bool whole = false;      ///< of a sweep: whole training instead of `steps`
+  std::int64_t ranks = 0;  ///< processes that train together, as run.ranks; 0 = those of the settings
+  bool one_off = false;    ///< sweep: one key at a time leaves the base, instead of a grid
+  bool whole = false;      ///< sweep: whole training instead of `steps`
   bool json = false;
 
   /// The settings as they would be typed for `other`, "--preset cpu_micro --set data.shuffle=false": without

@@ -19,7 +19,7 @@ struct CalibrationPoint {
 struct Calibration {
   std::vector<CalibrationPoint> you;       ///< the first reveal of each question, in order of time
   std::vector<CalibrationPoint> formulas;  ///< predicted against measured steps of the runs that they rest on
-  std::size_t asked = 0, right = 0;        ///< of all kinds, the same
+  std::size_t asked = 0, right = 0;        ///< sums over all kinds
   /// exp(median error): "off by a factor of 1.4"; 1 without any.
   double typical_factor_you() const;
   double typical_factor_formulas() const;

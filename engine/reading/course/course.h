@@ -16,11 +16,11 @@ enum class QuestionState { open, committed, revealed };
 QuestionState state_of(const Question& question, const CourseProgress& progress);
 
 struct Revealed {
-  StoredAnswer answer;  ///< that was graded
+  StoredAnswer answer;  ///< the graded answer
   Graded graded;
   Truth truth;
   std::vector<std::string> runs;  ///< folders that it rests on
-  std::string command;            ///< that makes the first missing run; "" = none is missing
+  std::string command;            ///< command that makes the first missing run; "" = none is missing
 };
 
 /// Grades the stored answer with the runs that are there, and writes the reveal down. Error: no prediction is
@@ -29,8 +29,8 @@ struct Revealed {
 Revealed reveal_question(const Question& question, const std::filesystem::path& home,
                          const std::filesystem::path& runs, const std::filesystem::path& progress_file);
 
-/// What was revealed before, told again with the runs that are there now. Nothing where they no longer say
-/// what was written down then: StoredReveal is all that is left of it.
+/// A reveal made again with the runs that are there now. nullopt where their figures no longer are those
+/// that were written down: StoredReveal is all that is left of it.
 std::optional<Revealed> recalled(const Question& question, const CourseProgress& progress,
                                  const std::filesystem::path& home, const std::vector<FoundRuns>& found);
 
@@ -53,7 +53,7 @@ struct BeatState {
 struct LessonProgress {
   std::string lesson;
   std::vector<BeatState> beats;
-  std::vector<bool> goals;   ///< of lesson.toml: it has questions, and all were answered right at last
+  std::vector<bool> goals;   ///< for each goal of lesson.toml: all its questions were answered right at last
   std::optional<Beat> next;  ///< nothing: all are done
 };
 

@@ -16,13 +16,13 @@ struct CurvePoint {
 };
 
 struct CurveShape {
-  const char* key;    ///< of the choice: "flat"
+  const char* key;    ///< key of the choice: "flat"
   const char* words;  ///< "hardly moves"
   std::vector<CurvePoint> points;
   bool stops = false;  ///< the run ends with an error there
 };
 
-/// That of a run without the mistake, which is drawn beside each.
+/// The shape of a run without the mistake, which is drawn beside each.
 const CurveShape& usual_curve();
 
 /// "same", "slower", "flat", "rises", "lower", "stops".

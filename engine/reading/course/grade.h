@@ -15,7 +15,7 @@ struct Graded {
   std::string cannot;  ///< why it cannot be answered: Truth::cannot, or that no choice is what is true
   std::string said;    ///< the answer in words: "24 ms", "b: the threads wait", "line 61"
   std::string truth;   ///< what it is, in words
-  std::string off_by;  ///< of a number: "0.6 times what was measured"; "" = no number
+  std::string off_by;  ///< for a number: "0.6 times what was measured"; "" = no number
   std::string
       says;  ///< the misconception that this answer usually comes from, placeholders filled; "" = none
   std::string reveal;  ///< the question's text, placeholders filled
@@ -26,7 +26,7 @@ struct Graded {
 /// truth is "same", a direction of "same" is the right one.
 Graded grade(const Question& question, const Answer& answer, const Truth& truth);
 
-/// Of several numbers that are right the one nearest to the answer is what it is compared with.
+/// The answer is compared with the nearest of several numbers that are right.
 void take_nearest(const Question& question, const Answer& answer, Truth& truth);
 
 /// A text whose placeholders {name} are filled from the figures. Error for one that there is no figure for.

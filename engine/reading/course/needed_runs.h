@@ -16,13 +16,13 @@ namespace isobar {
 
 struct FoundRuns {
   NeededRun wanted;
-  LoadedConfig config = {};  ///< that it has, or would have; that of a recorded one is in its folder
+  LoadedConfig config = {};  ///< its configuration; that of a recorded one is in its folder
   std::vector<std::filesystem::path> folders = {};  ///< finished runs with these settings, newest first
-  std::size_t disturbed = 0;                        ///< of a rule that asks for times: others, left out
+  std::size_t disturbed = 0;                        ///< other runs that a rule about times left out
   std::int64_t missing = 0;                         ///< repeats that are still to be made
   std::string cannot = "";                          ///< why they cannot be made here; "" = they can
-  std::string command = "";                         ///< that makes one, as typed
-  double cost_s = 0;                                ///< of all that is missing
+  std::string command = "";                         ///< command that makes one
+  double cost_s = 0;                                ///< time to make all that is missing
 };
 
 /// What such a run is started with, besides its ranks: presets of processors stay on them, also where a GPU
@@ -39,14 +39,14 @@ bool ended_as_wanted(const NeededRun& wanted, RunState state);
 /// by formula at `rates` (null: those of a slow laptop) with what starting a program takes.
 std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
                                  const std::filesystem::path& runs, const MachineRates* rates);
-/// The same for who asks of many questions: `known` are the runs of that folder.
+/// For many questions: `known` are the runs of that folder, read once.
 std::vector<FoundRuns> find_runs(const Question& question, const std::filesystem::path& home,
                                  const std::vector<KnownRun>& known, const MachineRates* rates);
 
 /// All that `questions` need and is not there, each once, with what the rest of them shares.
 std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, const std::filesystem::path& home,
                                     const std::vector<KnownRun>& known, const MachineRates* rates);
-/// The same, one question after the other: adds those of `found` that are missing.
+/// Adds the missing runs of `found`, one question after the other.
 void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& found);
 
 /// "6 runs, about 40 s"; "2 of 6 runs, about 13 s"; "all 6 runs already exist".

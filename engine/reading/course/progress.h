@@ -32,7 +32,7 @@ struct StoredAnswer {
   std::string lesson;                  ///< "02_workers"
   std::string kind;                    ///< kind_name
   std::vector<std::string> runs = {};  ///< folders, of a make
-  std::size_t line = 0;                ///< of the file, from 1: lines never move
+  std::size_t line = 0;                ///< line of the file, from 1: lines never move
 };
 
 struct StoredReveal {
@@ -57,7 +57,7 @@ struct CourseProgress {
 
   /// The newest answer, and what was revealed of it; null where there is none.
   const StoredAnswer* answer(const std::string& id) const;
-  /// Of that answer; 0 = there is none.
+  /// The line of that answer; 0 = there is none.
   std::size_t answer_line(const std::string& id) const;
   const StoredReveal* reveal(const std::string& id) const;
   /// The newest reveal of answers[index]; null where there is none.
@@ -69,13 +69,13 @@ struct CourseProgress {
 std::filesystem::path progress_file();
 
 /// A file that is not there is an empty progress. A damaged line is named in `problems`, never lost by what
-/// is appended later; a newer schema is an Error (exit code 2) that says so and touches nothing.
+/// is appended later; a newer schema is an Error (exit code 2) and touches nothing.
 CourseProgress read_progress(const std::filesystem::path& file);
 
 /// Throws the Error (exit code 2) of a reveal that no answer was stored for.
 [[noreturn]] void refuse_reveal(const std::string& id, const std::filesystem::path& file);
 
-/// As a person says it, in the unit that it was stored with.
+/// In words, in the unit that it was stored with.
 std::string answer_words(const Question& question, const StoredAnswer& answer);
 
 /// A step of a run: by formula, and as it was measured. 0 = there is none.
@@ -89,7 +89,7 @@ struct FormulaStep {
 class ProgressWriter {
  public:
   explicit ProgressWriter(std::filesystem::path file);
-  /// `seen`: the line of the newest answer that the caller knows of, 0 = none. Refused (Error, exit code 1)
+  /// `seen`: the line of the newest answer that the caller has seen, 0 = none. Refused (Error, exit code 1)
   /// where another one was stored since.
   void commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen = {});
   /// Refused where `answer` was never stored (Error, exit code 2), or is not the newest of its question any

@@ -62,8 +62,8 @@ struct Question {
   std::string from;    ///< who asked it first
   AnswerKind kind = AnswerKind::choice;
   std::string beat;  ///< "predict" or "break"
-  int goal = 0;      ///< of lesson.toml's goals, from 1, that it serves; 0 = none
-  std::string unit;  ///< of a number
+  int goal = 0;      ///< goal of lesson.toml that it serves, from 1; 0 = none
+  std::string unit;  ///< unit of a number
   std::vector<QuestionChoice> choices;
   std::optional<double> tolerance;  ///< relative, of a number; nothing = 0.25
   double tolerance_abs = 0;         ///< in its unit, beside that
@@ -73,13 +73,13 @@ struct Question {
   std::vector<NeededRun> runs;
   std::string rule;                                      ///< one of rules.h
   std::map<std::string, std::vector<std::string>> with;  ///< arguments of the rule
-  std::vector<std::string> hints;                        ///< each tells more; none tells the answer
+  std::vector<std::string> hints;                        ///< each reveals more; none gives the answer
   std::vector<Misconception> wrong;
   std::string reveal;              ///< with placeholders
   std::vector<std::string> again;  ///< lessons whose opening asks it again
   std::string origin;              ///< "file:line:column" of it
 
-  /// Of its rule: the argument, or `otherwise`.
+  /// The argument of its rule, or `otherwise`.
   std::string argument(std::string_view name, const std::string& otherwise = "") const;
   std::vector<std::string> arguments(std::string_view name) const;
   const NeededRun* run(std::string_view name) const;
@@ -93,14 +93,14 @@ struct Question {
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
                                       const std::string& lesson);
 
-/// Those of a lesson, in order; none where it has no such file.
+/// Questions of a lesson, in order; none where it has no such file.
 std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson);
 
 struct CourseQuestions {
   std::vector<Question> questions;
-  std::map<std::string, Error> problems;  ///< of a lesson, why its questions cannot be read
+  std::map<std::string, Error> problems;  ///< lesson -> why its questions cannot be read
 };
-/// Of all lessons, in the order of the ladder.
+/// Questions of all lessons, in the order of the ladder.
 CourseQuestions all_questions(const std::filesystem::path& home);
 
 /// The questions of earlier lessons that open this one: at most two, those that ask for it in `again`.

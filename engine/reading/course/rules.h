@@ -1,5 +1,5 @@
 #pragma once
-// Rules: functions of runs that were read, which say what is true. They do not see the answer.
+// Rules: functions of runs that return what is true. They do not see the answer.
 #include <filesystem>
 #include <limits>
 #include <map>
@@ -18,20 +18,20 @@ namespace isobar {
 struct RuleInput {
   const Question& question;
   std::map<std::string, RunCase> runs;  ///< by their names in the question; those that are there
-  std::filesystem::path home;           ///< of the project: pages, presets, published figures
-  std::vector<RunCase> made = {};       ///< of a `make`: what the learner named
+  std::filesystem::path home;           ///< home of the project: pages, presets, published figures
+  std::vector<RunCase> made = {};       ///< runs that the learner named for a `make`
 
-  /// As those of the question.
+  /// The argument of the question's rule.
   std::string argument(std::string_view name, const std::string& otherwise = "") const;
   std::vector<std::string> arguments(std::string_view name) const;
 };
 
-/// What is true, as far as runs tell.
+/// What is true, as far as runs show.
 struct Truth {
   std::string cannot;   ///< why it cannot be said: "`slow` has 1 run, 3 are needed"; "" = it can
   std::string missing;  ///< the run that it takes, by name; "" = none of the question's would help
   double number = std::numeric_limits<double>::quiet_NaN();
-  /// Of a number: what is right without any tolerance, such as the interval of a ratio.
+  /// Bounds of a number that is right without any tolerance, such as the interval of a ratio.
   double low = std::numeric_limits<double>::quiet_NaN();
   double high = std::numeric_limits<double>::quiet_NaN();
   std::vector<std::string> accepted;  ///< keys, directions or lines ("12-14"); of a make "yes", or nothing
@@ -43,9 +43,9 @@ struct Truth {
 struct Rule {
   const char* name;
   const char* means;                      ///< for who writes questions
-  std::vector<AnswerKind> kinds;          ///< that it can grade
+  std::vector<AnswerKind> kinds;          ///< kinds that it can grade
   std::vector<std::string> needs;         ///< arguments that must be there
-  std::vector<std::string> may;           ///< that may
+  std::vector<std::string> may;           ///< arguments that it may have
   Truth (*tell)(const RuleInput& input);  ///< may throw Cannot (course/rules/parts.h)
   /// Whether it asks for times of its runs, which other programs change; null = never.
   bool (*is_timed)(const Question& question) = nullptr;
@@ -55,7 +55,7 @@ struct Rule {
   Truth find(const RuleInput& input) const;
 };
 
-/// As above; false for a rule that there is not.
+/// Whether the question's rule asks for times; false for an unknown rule.
 bool is_timed(const Question& question);
 
 /// Adds the rules that only one lesson has: an object of lessons/NN_name/view, which a program has where it

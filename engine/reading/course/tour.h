@@ -18,7 +18,7 @@ struct TourStop {
   std::string name;  ///< "partition"
   std::string asks;  ///< "Where are the samples divided over the ranks?"
   std::string says;
-  std::string question;              ///< that asks for this place, such as "06.partition"; "" = none
+  std::string question;              ///< question that asks for this place, such as "06.partition"; "" = none
   std::string file;                  ///< in the project: "lessons/06_ddp/main.cpp"
   std::vector<std::string> anchors;  ///< each a piece of a line
   std::vector<std::string>
@@ -42,7 +42,7 @@ std::vector<LineRange> find_lines(const std::string& text, const std::vector<std
 /// The text of the stop's file, and where it is in it. Error as above, or where it cannot be read.
 struct TourPlace {
   std::vector<LineRange> ranges;
-  std::vector<std::string> lines;  ///< of the first range, as they stand
+  std::vector<std::string> lines;  ///< lines of the first range
 };
 TourPlace place_of(const TourStop& stop, const std::filesystem::path& home);
 

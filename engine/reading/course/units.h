@@ -10,7 +10,7 @@ namespace isobar {
 struct Unit {
   const char* name;      ///< "ms"
   const char* measures;  ///< "a time": only what measures the same is converted
-  double scale;          ///< of the smallest common one: 1000 for ms beside us
+  double scale;          ///< in the smallest unit: 1000 for ms beside us
   bool is_asked;         ///< questions may ask for it; others may only be typed
   bool is_whole;         ///< it is counted in whole numbers
   const char* also;      ///< other spellings, separated by |

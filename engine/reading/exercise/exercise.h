@@ -13,7 +13,7 @@ namespace isobar {
 struct ExerciseCheck {
   std::string name;
   std::string says;                ///< "batches come in order, whichever is filled first"
-  std::vector<std::string> hints;  ///< each says more than the one before
+  std::vector<std::string> hints;  ///< each reveals more than the one before
 };
 
 /// The check that the sanitizer for threads makes; an exercise without it is not compiled for that one.
@@ -23,7 +23,7 @@ struct Exercise {
   std::string lesson;  ///< "02_workers"
   std::string file;    ///< "read_ahead"
   std::string title;
-  std::int64_t minutes = 0;   ///< that somebody who read the page takes
+  std::int64_t minutes = 0;   ///< time that a learner takes who has read the page
   bool is_sanitized = false;  ///< needs no torch: checked with sanitizers
   std::string run;            ///< words behind ./isobar run LESSON --mine under which the part is at work
   std::string text;           ///< what is to be done
@@ -48,31 +48,31 @@ Exercise read_exercise(const std::filesystem::path& home, const std::string& les
 /// $ISOBAR_MY, else my/ in the project.
 std::filesystem::path my_folder(const std::filesystem::path& home);
 
-/// As it would be given now.
+/// The skeleton that would be given now.
 std::string read_skeleton(const Exercise& exercise);
 
-/// What tells two texts apart, in eight letters.
+/// A digest of a text, in eight letters.
 std::string digest_of_text(const std::string& text);
 
 struct MyFile {
   std::filesystem::path path;
   bool is_there = false;
   std::string text;                  ///< what the learner has so far
-  std::string skeleton;              ///< as it would be given today
-  std::string given;                 ///< as it was given; `skeleton` where that was not kept
+  std::string skeleton;              ///< the skeleton that would be given now
+  std::string given;                 ///< the skeleton that was given; `skeleton` where that was not kept
   bool is_of_older_edition = false;  ///< header or skeleton have changed since it was given
 };
 
 MyFile read_my_file(const Exercise& exercise, const std::filesystem::path& my);
 
-/// The same; Error (exit code 2) where it is not there. `command`: what asked for it.
+/// Reads the learner's file; Error (exit code 2) where it is not there. `command`: what asked for it.
 MyFile find_my_file(const Exercise& exercise, const std::filesystem::path& my, const std::string& command);
 
 /// Puts the skeleton there unless a file or a link of this name is there; true when it did. Error (exit code
 /// 1) where that cannot be: what, where, hint.
 bool place_my_file(const Exercise& exercise, const std::filesystem::path& my);
 
-/// Those of the check, and last the one that names the solution.
+/// Hints of the check, and last the one that names the solution.
 std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck& check);
 
 /// How many are shown now, at least 1: `one_more` than last time. A folder that cannot be written to keeps
@@ -80,7 +80,7 @@ std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck&
 int shown_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check,
                 bool one_more);
 
-/// The same, and nothing is kept.
+/// The number of hints kept; changes nothing.
 int kept_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check);
 
 /// What stands between "// BEGIN what to do" and "// END" goes, and "// YOU: what to do" takes its place;

@@ -24,7 +24,7 @@ struct CompileProblem {
 enum class Watch { none, address, threads };
 
 struct CompileSetting {
-  std::filesystem::path build;  ///< of CMake
+  std::filesystem::path build;  ///< CMake's build folder
   std::string lesson;           ///< whose part it is: "02_workers"
   Watch watch = Watch::none;
   std::filesystem::path source;    ///< the learner's file
@@ -73,10 +73,10 @@ struct CheckFinding {
 struct ExerciseVerdict {
   std::vector<std::string> held;          ///< names of checks, in order
   std::string failed;                     ///< name of the first that did not hold; "" = none
-  CheckFinding finding;                   ///< of that one
+  CheckFinding finding;                   ///< finding of that check
   std::optional<CompileProblem> problem;  ///< nothing was checked
   bool is_whole = false;                  ///< every check of the exercise was reported as held
-  std::string digest;                     ///< of the file that was checked
+  std::string digest;                     ///< digest of the file that was checked
   double compile_s = 0;
   double check_s = 0;
 
@@ -85,7 +85,7 @@ struct ExerciseVerdict {
   bool fails(const ExerciseCheck& check) const { return failed == check.name; }
 };
 
-/// Keeps beside the skeleton what a check came to, for whoever shows it without checking again; a folder that
+/// Keeps beside the skeleton what a check came to, to be shown without checking again; a folder that
 /// cannot be written to keeps nothing.
 void keep_verdict(const Exercise& exercise, const std::filesystem::path& my, const ExerciseVerdict& verdict);
 /// Nothing where none is kept, or what is kept cannot be read.

@@ -17,12 +17,12 @@ struct FoundLog {
   LeftOut left_out;  ///< event files that are not read
 };
 
-/// Below `place`, or `place` itself as a file: out.log with the event files beside it or in logs/, event
-/// files alone, metrics.csv. Folders of our own runs are not entered; `left_out` is told of others that are
+/// Logs below `place`, or `place` itself as a file: out.log with the event files beside it or in logs/, event
+/// files alone, metrics.csv. Folders of our own runs are not entered; `left_out` counts others that are
 /// not. Error (exit code 2) where none is, or where there are more than 1,000.
 std::vector<FoundLog> find_logs(const std::filesystem::path& place, LeftOut* left_out = nullptr);
 
-/// Error (exit code 2) for a log that holds no training, or whose batch nobody knows.
+/// Error (exit code 2) for a log that holds no training, or whose batch is not known.
 ForeignRun read_log(const FoundLog& log, const ImportWish& wish);
 
 }  // namespace isobar

@@ -36,42 +36,42 @@ struct ForeignScore {
 
 struct ForeignRun {
   std::string source;       ///< who wrote the log: "tutorial", "lightning"
-  std::string name;         ///< of the run there: "short-4GPU-00"
-  std::string preset = {};  ///< its configuration's name, "" = not said
+  std::string name;         ///< name of the run there: "short-4GPU-00"
+  std::string preset = {};  ///< its configuration's name, "" = not known
   std::string device = {};
   std::string precision = "none";
   std::string started = {};
   std::int64_t batch = 0;  ///< samples a step of all ranks; 0 = not known
-  std::int64_t gpus = 0;   ///< that trained together; 0 = not said
+  std::int64_t gpus = 0;   ///< GPUs that trained together; 0 = not known
   std::int64_t steps_per_epoch = 0;
-  std::optional<double> first_loss = {};  ///< of the untrained model
+  std::optional<double> first_loss = {};  ///< loss of the untrained model
   std::vector<ForeignStep> steps = {};
   std::vector<ForeignScore> scores = {};
   std::string failure = {};                       ///< what ended it, "" = nothing did
-  LeftOut left_out = {};                          ///< of what the files hold
+  LeftOut left_out = {};                          ///< contents of the files that are left out
   std::vector<std::string> notes = {};            ///< what is not known or was guessed
-  std::vector<std::filesystem::path> files = {};  ///< that it was read from
+  std::vector<std::filesystem::path> files = {};  ///< files that it was read from
 };
 
-/// What a log does not say, and who imports it knows.
+/// Facts that a log lacks, from the user who imports it.
 struct ImportWish {
-  std::int64_t batch = 0;  ///< 0 = as the log says
+  std::int64_t batch = 0;  ///< 0 = the log's
   std::string device = {};
   std::string train_loss = {}, valid_loss = {};  ///< columns of Lightning's table, "" = by their names
 };
 
-/// Which columns hold the losses is told by their names (train..., val... or valid..., with "loss"), or by
+/// The columns of the losses are found by their names (train..., val... or valid..., with "loss"), or by
 /// `wish`. Error (exit code 2) where no column does, with those there are.
 ForeignRun read_lightning_run(const std::filesystem::path& file, const ImportWish& wish);
 
 /// What stands in the folder: the same log gives the same bytes.
 struct RunText {
-  std::string config;   ///< of run.toml, but for its last line
-  std::string sources;  ///< that line: where the log lay, which may change
-  std::string stream;   ///< of rank-0000.jsonl
+  std::string config;   ///< text of run.toml, but for its last line
+  std::string sources;  ///< the last line of run.toml: where the log lay, which may change
+  std::string stream;   ///< text of rank-0000.jsonl
 };
 
-/// The stream says provenance "recorded" and `source`. One log tells of all GPUs, so it is that of one rank
+/// The stream has provenance "recorded" and `source`. One log is about all GPUs, so it is that of one rank
 /// (world 1) whose samples are those of all; how many GPUs there were stands in run.toml (run.ranks).
 RunText run_text(const ForeignRun& run);
 
@@ -80,8 +80,8 @@ std::string folder_name(const ForeignRun& run, const RunText& text);
 
 enum class Imported {
   new_run,
-  known,   ///< the folder is there and says the same, of a log that lies here or elsewhere
-  changed  ///< the folder is there and says something else: it is left as it is
+  known,   ///< the folder is there with equal contents, of a log that lies here or elsewhere
+  changed  ///< the folder is there with other contents: it is left unchanged
 };
 
 /// Writes `folder` unless it is there; what is there is never written over, but for one thing: the run.toml
@@ -91,7 +91,7 @@ Imported write_run(const std::filesystem::path& folder, const RunText& text);
 /// A run of the ERA5 tutorial from its out.log, its event files, or both. Values are those of the event files
 /// where there are some, times of an epoch those of the log. `folder` is EXPERIMENTS/CONFIG/4GPU/RUN, as the
 /// tutorial makes it; of another form it only gives its name. An empty `log` or no `events` is none. Error
-/// (exit code 2) for logs without a training, and for a log alone whose batch nobody knows.
+/// (exit code 2) for logs without a training, and for a log alone whose batch is not known.
 ForeignRun read_tutorial_run(const std::filesystem::path& log,
                              const std::vector<std::filesystem::path>& events,
                              const std::filesystem::path& folder, const ImportWish& wish);

@@ -14,7 +14,7 @@ namespace isobar {
 
 struct LoggedEpoch {
   std::int64_t number = 0;  ///< from 1
-  double seconds = 0;       ///< of training
+  double seconds = 0;       ///< time of training
   double samples_per_s = 0;
   std::optional<double> train_loss, valid_loss, valid_s, memory_gib;
   std::optional<double> trained_at_s, scored_at_s;  ///< since the training began
@@ -25,7 +25,7 @@ struct LoggedEpoch {
 /// out.log of train.py and train_mp.py (editions of 2023 to 2025): what stands there after each epoch, and
 /// the configuration that it prints at its start.
 struct EpochLog {
-  std::vector<LoggedEpoch> epochs;  ///< of the last training in the file
+  std::vector<LoggedEpoch> epochs;  ///< epochs of the last training in the file
   std::map<std::string, std::string, std::less<>> settings;
   std::string started;        ///< "2023-09-26T21:29:00", by the clock of that machine
   std::string failure;        ///< "CUDA out of memory"

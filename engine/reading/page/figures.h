@@ -22,7 +22,7 @@ class Figures {
   template <class Spec>
   using OfTheme = std::function<Spec(const Theme&)>;
 
-  /// Of each line at most 120 points have a tooltip: all, or evenly chosen ones. `caption` is said below it.
+  /// At most 120 points of each line have a tooltip: all, or evenly chosen ones. `caption` stands below it.
   std::string plot(const OfTheme<PlotSpec>& spec_of, const std::string& caption);
   /// With a legend of the stages.
   std::string stage_bars(const std::vector<StageBar>& bars, const std::string& title,

@@ -14,7 +14,7 @@ inline constexpr std::string_view kHtmlMark = "<meta name=\"generator\" content=
 
 class Html {
  public:
-  /// Of ours, or made by another Html or SvgCanvas.
+  /// Markup of ours, or made by another Html or SvgCanvas.
   void raw(std::string_view markup) { out_ += markup; }
   /// <h2>words</h2>
   void element(std::string_view name, std::string_view words, std::string_view css_class = {});
@@ -22,7 +22,7 @@ class Html {
   /// Rows below their heads, the first cell of each names it; nothing of an empty one. Wide ones scroll
   /// within themselves.
   void table(const Table& table);
-  /// As it is typed, in a frame.
+  /// A command line, in a frame.
   void command(std::string_view words);
   /// `id` is of ours: letters and '-'.
   void begin_section(std::string_view id, std::string_view title);

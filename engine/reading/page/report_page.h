@@ -18,7 +18,7 @@ struct ReportWish {
 
 /// All in it: runs, hardware and commands, settings that differ, comparisons with the first, the ladder where
 /// lessons differ, curves, anatomy, formulas beside measurements, maps, and `answers` where there are some
-/// (null: they are not wanted). Reads fields of the runs; what cannot be read is said on the page.
+/// (null: they are not wanted). Reads fields of the runs; what cannot be read is reported on the page.
 std::string report_page(const std::vector<RunCase>& cases, const CourseProgress* answers,
                         const std::filesystem::path& home, const ReportWish& wish);
 

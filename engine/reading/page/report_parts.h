@@ -11,7 +11,7 @@ namespace isobar {
 
 using ReportCases = std::vector<RunCase>;
 
-/// Of more runs only what a table holds.
+/// The most runs that are drawn; the others stand in tables only.
 inline constexpr std::size_t kMostDrawnRuns = 8;
 
 std::string curves_part(const ReportCases& cases, Figures& figures);
