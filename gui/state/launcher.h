@@ -17,7 +17,7 @@ struct RunRequest {
   std::vector<std::string> sets = {};  ///< "key=value"
   std::string resume = {};             ///< folder of the run to go on with
   std::vector<std::string> words =
-      {};  ///< another command with all that follows it: {"quartet", "02_workers"}
+      {};  ///< another command with all that follows it: {"quartet", "NN_name"}
   /// The command: "run", "quiz", ...
   std::string command() const { return words.empty() ? "run" : words.front(); }
   bool operator==(const RunRequest&) const = default;
@@ -25,7 +25,7 @@ struct RunRequest {
   std::vector<std::string> arguments() const;
 };
 
-/// "./isobar run 01_baseline --set optim.lr=0.002", to paste into a shell.
+/// "./isobar run NN_name --set optim.lr=0.002", to paste into a shell.
 std::string command_text(const RunRequest& request);
 
 class Launcher {

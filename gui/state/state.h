@@ -284,7 +284,7 @@ void set_x_axis(Spec& spec, XAxis axis) {
   spec.x_is_whole = axis == XAxis::step || axis == XAxis::samples;
 }
 
-/// "01_baseline-20261121-113828-0312" -> "11:38:28  0312"; other names as they are.
+/// "NN_name-20261121-113828-0312" -> "11:38:28  0312"; other names as they are.
 std::string short_run_name(const RunEntry& run);
 
 /// What stands above a view of one run: its lesson and its short name.

@@ -8,8 +8,8 @@
 namespace isobar {
 
 struct PageWords {
-  std::string title;    ///< "812/1000 02_workers - Isobar"
-  std::string shows;    ///< "Watch view, 02_workers 11-20 10:00:00: running."
+  std::string title;    ///< "812/1000 NN_name - Isobar"
+  std::string shows;    ///< "Watch view, NN_name 11-20 10:00:00: running."
   std::string figures;  ///< "812 of 1,000 steps, 12 s left, loss 0.2131, 4021 samples/s."; "" = none
 
   std::string summary() const { return figures.empty() ? shows : shows + " " + figures; }

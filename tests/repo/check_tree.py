@@ -117,6 +117,14 @@ def check_words(text):
                 yield number, f"matches {word}"
 
 
+def check_lesson_names(root, text):
+    """Engine and window know no lesson: it registers what it adds, and help gives a number for an example."""
+    names = "|".join(sheet.parent.name for sheet in (root / "lessons").glob("*/lesson.toml"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if names and (found := re.search(rf"\b({names})\b", line)):
+            yield number, f"names the lesson {found[1]}"
+
+
 def code_lines(text):
     """Lines that are code: no comments, no blanks."""
     lines = (re.sub(r"//.*", "", line).strip() for line in text.splitlines())
@@ -265,6 +273,7 @@ def violations(root):
                 checks.append(check_includes(root, path, text))
             if top in ("engine", "gui"):
                 checks.append(check_classes(path, text))
+                checks.append(check_lesson_names(root, text))
             if top != "tests":
                 checks.append(check_words(text))
             for check in checks:

@@ -57,6 +57,8 @@ BAD = [
     ("a class of many functions", {"engine/base/core/b.h": "class B {\n public:\n" + "".join(f"  int f{i}() const;\n" for i in range(16)) + "};\n"}),
     ("a struct of many functions", {"engine/base/core/b.h": "struct B {\n" + "".join(f"  int f{i}() const;\n" for i in range(16)) + "};\n"}),
     ("a class of many members", {"engine/base/core/b.h": "class B {\n private:\n" + "".join(f"  int m{i}_ = 0;\n" for i in range(21)) + "};\n"}),
+    ("a lesson's name in the engine", {"engine/base/core/b.h": "// as 01_one does\n"}),
+    ("a lesson's name in the window", {"gui/a.cpp": 'auto lesson = "01_one";\n'}),
     ("a class on the page", {"lessons/01_one/main.cpp": PAGE + "class Trainer {};\n"}),
     ("over the diff budget", {"lessons/02_two/main.cpp": PAGE + "int x;\n",
                               "lessons/02_two/lesson.toml": SHEET.replace('""', '"01_one"')}),

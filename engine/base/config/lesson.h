@@ -27,7 +27,7 @@ struct Published {
 inline constexpr std::array kHelps = {"data", "contention", "communication", "launch", "compute", "products"};
 
 struct LessonInfo {
-  std::string name;  ///< "01_baseline"
+  std::string name;  ///< "NN_name"
   std::string title;
   std::string previous;  ///< "" for the first
   std::vector<std::string> goals;

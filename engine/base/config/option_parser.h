@@ -42,7 +42,7 @@ class OptionParser {
     Facts* facts_;
   };
 
-  /// `about` and `usage` ("./isobar run 01_baseline") begin the page.
+  /// `about` and `usage` ("./isobar run NN_name") begin the page.
   OptionParser(const std::string& about, const std::string& usage);
   ~OptionParser();
   OptionParser(const OptionParser&) = delete;

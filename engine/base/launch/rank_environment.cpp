@@ -281,7 +281,7 @@ void check_takes_ranks(const RankEnvironment& ranks, const std::string& lesson, 
   if (ranks.world == 1 || takes_ranks) return;
   throw Error(lesson + " trains in one process, and " + std::string(name_of(ranks.launched_by)) +
                   " started " + std::to_string(ranks.world) + ", each of which would train all of it",
-              "environment", "start one; ranks come with lesson 06_ddp");
+              "environment", "start one, or a lesson that takes --ranks");
 }
 
 }  // namespace isobar

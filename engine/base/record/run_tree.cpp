@@ -151,7 +151,7 @@ fs::path find_run(const std::string& name, const fs::path& runs) {
   throw Error(ending.empty() ? "there is no run \"" + printable(name) + "\""
                              : fmt::format("{} runs end in \"{}\"", ending.size(), printable(name)),
               runs.string(),
-              all.empty()        ? "no run is here yet: ./isobar run 01_baseline"
+              all.empty()        ? "no run is here yet: ./isobar run 01"
               : !ending.empty()  ? "name one: " + joined(ends)
               : !nearest.empty() ? "did you mean " + printable(nearest) + "?"
                                  : "./isobar runs lists them; \"last\" is the newest");

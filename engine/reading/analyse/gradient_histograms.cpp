@@ -97,7 +97,7 @@ std::vector<GradientHistogram> read_gradient_histograms(const std::filesystem::p
   EventLog(file).read_all([&](const Event& event) { take_histogram(event, out); });
   if (out.empty()) {
     throw Error("the run has no histograms of its gradients", file.string(),
-                "--set amp.histogram_every=10 writes one every 10 steps, from lesson 04_amp on");
+                "--set amp.histogram_every=10 writes one every 10 steps, in lessons that have the key");
   }
   return out;
 }

@@ -67,7 +67,7 @@ double computing_us(const Repeats& repeats, bool of_host = false);
 ///
 /// Processors: docs/measuring.md, the table of Scaling (2 cores of a shared Intel Xeon, 3 runs each). Its
 /// efficiency goes from 42 to 107 %, which holds the spreads of two points: 1.60 each. Others are 1.51 (15
-/// blocks, tests/bench/results/telemetry.json), 1.49 (5 runs, lessons/10_buckets/recorded), and 1.14 of 130
+/// blocks, tests/bench/results/telemetry.json), 1.49 (5 runs of the study of buckets), and 1.14 of 130
 /// runs beside another program, 1.09 of 130 quiet ones (tests/reading/analyse/equal_runs.json).
 inline constexpr double kProcessorsApart = 1.60;
 /// GPU: 5 blocks of a step of batch 1 in tests/bench/results/h200/rungs-1.json, which waits for the host.

@@ -295,10 +295,10 @@ int exercise_command(const Words& words) {
   OptionParser app(
       "The part of a lesson that you write: puts its skeleton into my/, and never over a file of yours",
       "./isobar exercise");
-  app.add("LESSON", name, "such as 02_workers; without one all exercises are listed");
+  app.add("LESSON", name, "its number or name, such as 02; without one all exercises are listed");
   app.flag("--print", prints, "prints the skeleton, and puts nothing anywhere");
   app.flag("--json", json, "one JSON object instead of the text");
-  if (!app.parse(words, {.where = "./isobar exercise", .example = "02_workers"})) return 0;
+  if (!app.parse(words, {.where = "./isobar exercise", .example = "02"})) return 0;
   const fs::path home = project_home();
   if (name.empty()) {
     exercise_list(home).print(json);
@@ -322,14 +322,14 @@ int check_exercise_command(const Words& words) {
       "Looks at your part of a lesson, check by check, and says of the first that does not hold what was "
       "expected, what came and where to look. The exit code is 0 when all of it holds, else 1",
       "./isobar check");
-  app.add("LESSON", name, "such as 02_workers");
+  app.add("LESSON", name, "its number or name, such as 02");
   app.flag("--hint", options.wants_hint, "one more hint for the check that does not hold");
   app.flag("--solution", options.wants_solution,
            "from your file to the solution, line by line; checks nothing");
   app.flag("--watch", watches,
            "looks again after each save, until q; h, s and n ask for a hint, the solution, the next");
   app.flag("--json", options.json, "one JSON object instead of the text");
-  if (!app.parse(words, {.where = "./isobar check", .example = "02_workers"})) return 0;
+  if (!app.parse(words, {.where = "./isobar check", .example = "02"})) return 0;
   const LessonInfo lesson = named_lesson(name, "./isobar check LESSON");
   const Exercise exercise = read_exercise(project_home(), lesson.name);
   if (options.wants_solution) {

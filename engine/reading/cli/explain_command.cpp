@@ -105,10 +105,10 @@ int tour_command(const Words& words) {
       "A walk through the code of a lesson: what happens where, with file and line. Places that a "
       "question asks for are told once it was answered",
       kTour);
-  app.add("LESSON", name, "such as 06_ddp");
+  app.add("LESSON", name, "its number or name, such as 06");
   app.add("STOP", wanted, "the name or number of one stop; without it all of them");
   app.flag("--json", json, "one JSON object instead of the text");
-  if (!app.parse(words, {.where = kTour, .example = "06_ddp"})) return 0;
+  if (!app.parse(words, {.where = kTour, .example = "06"})) return 0;
   const LessonInfo lesson = named_lesson(name, "./isobar tour LESSON");
   const Learner learner = this_learner();
   const std::vector<TourStop> stops = read_tour(learner.home, lesson.name);

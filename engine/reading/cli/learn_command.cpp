@@ -367,9 +367,9 @@ int learn_command(const Words& words) {
       "The course: all lessons with what is done and what is next; or a lesson, beat by beat: read, predict, "
       "run, reveal, break, build. It can be left at any point, and goes on there",
       kLearn);
-  app.add("LESSON", name, "such as 02_workers; without one all are listed");
+  app.add("LESSON", name, "its number or name, such as 02; without one all are listed");
   app.flag("--json", json, "one JSON object instead of the text: where you are, and nothing is asked");
-  if (!app.parse(words, {.where = kLearn, .example = "02_workers"})) return 0;
+  if (!app.parse(words, {.where = kLearn, .example = "02"})) return 0;
   const Learner learner = this_learner();
   if (name.empty()) {
     ladder(learner).print(json);

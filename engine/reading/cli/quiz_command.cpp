@@ -116,7 +116,7 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
       "you see. Without an argument: the open ones, with what each costs",
       kQuiz);
   app.add("LESSON|QUESTION", out.what,
-          "02_workers: its open questions, one after the other; or one: 02.best_workers");
+          "a lesson, such as 02: its open questions, one after the other; or one: 02.best_workers");
   app.add("--answer", out.answer, "the prediction, in place of a prompt");
   app.add("--with", out.runs, "where runs are the answer: one of them; again for each");
   app.flag("--yes", out.yes, "make the missing runs without asking");

@@ -182,7 +182,7 @@ int list(Console& console, const fs::path& place, bool all) {
   const std::vector<FoundFolder> events = event_folders(place, &left_out);
   const std::vector<std::string> not_looked_at = left_out.sentences();
   if (runs.empty() && jobs.empty() && events.empty()) {
-    console.line(place == kRuns ? "no run is here yet: ./isobar run 01_baseline"
+    console.line(place == kRuns ? "no run is here yet: ./isobar run 01"
                                 : "no run is at any depth below " + printable(place.string()));
     console.lines(not_looked_at);
     return 0;

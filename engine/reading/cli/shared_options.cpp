@@ -18,7 +18,7 @@
 namespace isobar {
 
 void add_lesson(OptionParser& app, std::string& lesson, Settings& settings) {
-  app.add("LESSON", lesson, "such as 01_baseline; ./isobar ladder --list names them");
+  app.add("LESSON", lesson, "its number or name, such as 01; ./isobar ladder --list names them");
   add_settings(app, settings, project_home());
   app.footer("Every key, its default and what it means: lessons/base.toml");
 }

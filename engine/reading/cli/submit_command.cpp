@@ -161,7 +161,7 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
     throw Error(what.empty() ? "which lesson?" : "one lesson at a time", "./isobar submit LESSON",
                 out.status || out.cancel
                     ? "./isobar submit --cancel JOB, where JOB is its number or its run"
-                    : "./isobar submit 06_ddp --nodes 2 --dry-run shows the script of one");
+                    : "./isobar submit 06 --nodes 2 --dry-run shows the script of one");
   }
   out.what = what.front();
   out.job = job.take(app, home);

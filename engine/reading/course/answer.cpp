@@ -51,7 +51,7 @@ std::string wanted(const Question& question) {
     case AnswerKind::find:
       return "the number of a line of the page, such as 42 or main.cpp:42";
     case AnswerKind::make:
-      return "the folders of runs, such as  last  or  runs/02_workers-...";
+      return "the folders of runs, such as  last  or  runs/02_...";
   }
   return "";
 }

@@ -2,10 +2,10 @@
 // What a learner did: one file of JSON lines that is only ever appended to, ~/.local/share/isobar/
 // progress.jsonl; ISOBAR_PROGRESS names another. Lines, each flat, `schema` 1 in each:
 //   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers",
-//    "lesson":"02_workers","asked":"number","answer":"4","number":4,"unit":"workers"}
+//    "lesson":"NN_name","asked":"number","answer":"4","number":4,"unit":"workers"}
 //   {"schema":1,"kind":"reveal","time":...,"id":...,"of":1,"outcome":"right","truth":"...","number":4,
 //    "source":"measured here","runs":["/..."],"formula_ms":31,"step_ms":33}
-//   {"schema":1,"kind":"beat","time":...,"lesson":"02_workers","beat":"read"}
+//   {"schema":1,"kind":"beat","time":...,"lesson":"NN_name","beat":"read"}
 // `of` is the line of the answer that was graded, from 1; the answer to a `make` has its folders as `runs`
 // too.
 #include <cstdint>
@@ -29,7 +29,7 @@ struct StoredAnswer {
   std::optional<double> number;
   std::string unit;
   std::string time;                    ///< UTC, ISO 8601
-  std::string lesson;                  ///< "02_workers"
+  std::string lesson;                  ///< "NN_name"
   std::string kind;                    ///< kind_name
   std::vector<std::string> runs = {};  ///< folders, of a make
   std::size_t line = 0;                ///< line of the file, from 1: lines never move

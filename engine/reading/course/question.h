@@ -33,7 +33,7 @@ inline constexpr std::size_t kMostOpeningQuestions = 2;
 /// then its own.
 struct NeededRun {
   std::string name;    ///< what the rule and the reveal call it
-  std::string lesson;  ///< "02_workers"
+  std::string lesson;  ///< "NN_name"
   std::string preset;
   std::vector<std::string> sets;  ///< "data.workers=1"
   std::int64_t steps = 0;         ///< train.steps
@@ -58,7 +58,7 @@ struct Misconception {
 
 struct Question {
   std::string id;      ///< "02.best_workers"
-  std::string lesson;  ///< "02_workers"
+  std::string lesson;  ///< "NN_name"
   std::string from;    ///< who asked it first
   AnswerKind kind = AnswerKind::choice;
   std::string beat;  ///< "predict" or "break"

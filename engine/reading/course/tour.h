@@ -19,7 +19,7 @@ struct TourStop {
   std::string asks;  ///< "Where are the samples divided over the ranks?"
   std::string says;
   std::string question;              ///< question that asks for this place, such as "06.partition"; "" = none
-  std::string file;                  ///< in the project: "lessons/06_ddp/main.cpp"
+  std::string file;                  ///< in the project: "lessons/NN_name/main.cpp"
   std::vector<std::string> anchors;  ///< each a piece of a line
   std::vector<std::string>
       ends;             ///< a piece of the line that ends the place of an anchor; "" = the same line

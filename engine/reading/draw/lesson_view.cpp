@@ -32,7 +32,7 @@ std::vector<LessonPicture> collected() {
   return out;
 }
 
-/// "measured here: 02_workers, cpu_micro, on cpu, 2026-11-25, run NAME"
+/// "measured here: NN_name, cpu_micro, on cpu, 2026-11-25, run NAME"
 std::string own_note(const fs::path& folder, const RunView& view) {
   const std::string where = provenance_text(view).empty() ? "measured here" : provenance_text(view);
   std::string out = where + ": " + printable(view.lesson, 40);

@@ -50,7 +50,7 @@ struct LessonPlot {
 };
 
 struct LessonView {
-  std::string_view lesson;  ///< "02_workers"
+  std::string_view lesson;  ///< "NN_name"
   std::vector<LessonPicture> (*pictures)();
   OwnPicture (*own)(const OwnRun& run);
   std::vector<LessonPlot> plots = {};

@@ -8,7 +8,7 @@
 namespace isobar {
 
 struct ScalingCaption {
-  std::string title;                  ///< "Weak scaling of 06_ddp"
+  std::string title;                  ///< "Weak scaling of NN_name"
   std::string subtitle;               ///< where and when it was measured
   std::vector<std::string> protocol;  ///< sentences that are printed below the plots
 };

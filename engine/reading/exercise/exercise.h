@@ -20,7 +20,7 @@ struct ExerciseCheck {
 inline constexpr const char* kRaceCheck = "race";
 
 struct Exercise {
-  std::string lesson;  ///< "02_workers"
+  std::string lesson;  ///< "NN_name"
   std::string file;    ///< "read_ahead"
   std::string title;
   std::int64_t minutes = 0;   ///< time that a learner takes who has read the page
@@ -31,7 +31,7 @@ struct Exercise {
   std::vector<ExerciseCheck> checks;
   std::filesystem::path folder;  ///< lessons/NN_name/exercise
 
-  /// "./isobar run 04_amp --mine --set amp.mode=fp16".
+  /// "./isobar run NN_name --mine --set amp.mode=fp16".
   std::string run_command() const;
   std::filesystem::path solution_file() const { return folder / (file + ".cpp"); }
   /// Under the learner's folder: "02_read_ahead.cpp".

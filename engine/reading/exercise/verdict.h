@@ -25,7 +25,7 @@ enum class Watch { none, address, threads };
 
 struct CompileSetting {
   std::filesystem::path build;  ///< CMake's build folder
-  std::string lesson;           ///< whose part it is: "02_workers"
+  std::string lesson;           ///< whose part it is: "NN_name"
   Watch watch = Watch::none;
   std::filesystem::path source;    ///< the learner's file
   std::filesystem::path library;   ///< what is to be made, in a PartFolder

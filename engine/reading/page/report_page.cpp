@@ -24,7 +24,7 @@
 namespace isobar {
 namespace {
 
-/// "Isobar report: 01_baseline, 02_workers", as who has forty of them finds one.
+/// "Isobar report: NN_name, MM_other", to be found among other pages.
 std::string title_of(const std::vector<RunCase>& cases) {
   constexpr std::size_t kMost = 4;
   std::vector<std::string> lessons;

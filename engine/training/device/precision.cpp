@@ -91,7 +91,7 @@ std::string precision_sentence(AmpMode mode, const PrecisionFacts& facts) {
     return fmt::format(
         "emulated: this processor has {}, so 16-bit values are multiplied as fp32. Ranges and "
         "rounding are those of {}; what they gain where there are instructions is in "
-        "lessons/04_amp/README.md",
+        "the README of the lesson on mixed precision",
         is_bf16 ? "neither AMX nor AVX512-BF16" : "no AVX512-FP16", name_of(mode));
   }
   if (is_bf16 ? facts.cpu.amx_bf16 : facts.cpu.amx_fp16) {

@@ -32,7 +32,7 @@ RankGroups::RankGroups(const RunPlan& plan, JoinRanks join_ranks) {
   if (join_ranks == nullptr) {
     throw Error(fmt::format("lesson {} trains on one rank, and this is one of {}", plan.lesson.name,
                             plan.ranks.world),
-                "environment", "start one process, or a lesson from 06_ddp on");
+                "environment", "start one process, or a lesson that takes --ranks");
   }
   StopSignals::let_through();  // who waits for a rank that never comes must be stoppable
   world_ = join_ranks(plan.ranks, plan.config().comm, plan.device.is_cuda());
