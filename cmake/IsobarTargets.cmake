@@ -1,4 +1,4 @@
-# Continuous integration sets ISOBAR_WERROR=ON; the warning of a newer compiler must not stop whoever only wants to run something.
+# Continuous integration sets ISOBAR_WERROR=ON; the warning of a newer compiler must not stop a user who only wants to run something.
 option(ISOBAR_WERROR "take warnings in our own code for errors" OFF)
 
 # How every target of ours is compiled; third parties are SYSTEM includes.
@@ -119,7 +119,7 @@ endfunction()
 # executable a folder of tests/. No test needs the machine for itself, and none counts as several: ctest would begin those last, one by one.
 # COST: seconds, so that long ones begin first. FULL: cases with the tag [.full] are a test NAME_full, which QUICK leaves out. NIGHTLY: those with
 # [.nightly] are a test NAME_nightly. NIGHT: all of them are the night's, which builds the program. PRODUCTS: NAME_products takes all combinations
-# of tests/support/pairs.h. Whoever passes TIMEOUT hangs; the program ends itself before, and says where. Its files are compiled twelve at a time:
+# of tests/support/pairs.h. A test that passes TIMEOUT hangs; the program ends itself before, and says where. Its files are compiled twelve at a time:
 # one whose names are those of another has a namespace of its own.
 function(isobar_test name)
   cmake_parse_arguments(arg "QUICK;FULL;NIGHT;NIGHTLY;PRODUCTS;TENSORS" "LABEL;COST" "SOURCES;LINK" ${ARGN})

@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests/repo"))
 from check_tree import WINDOW, WINGS, includes  # noqa: E402
 
-# From the ground up, with their columns; what stands on one floor knows nothing of its neighbours.
+# From the ground up, with their columns; rooms of one floor do not include each other.
 FLOORS = [{"base": (0, 3)}, {"training": (0, 1), "datasets": (1, 1), "reading": (2, 1)}, {"lessons": (0, 1), "gui": (2, 1)}]
 STEPS = {**WINGS, "gui": WINDOW}
 LINES = {

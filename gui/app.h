@@ -20,18 +20,18 @@
 namespace isobar {
 
 struct AppOptions {
-  std::filesystem::path home;                  ///< of the project
+  std::filesystem::path home;                  ///< folder of the project
   std::vector<std::filesystem::path> places;   ///< folders with runs; new runs go into the first
   std::filesystem::path settings;              ///< "" = nothing is remembered
-  std::optional<LoadedSettings> loaded;        ///< of that file, where it was read already
+  std::optional<LoadedSettings> loaded;        ///< contents of that file, where it was read already
   std::filesystem::path exports = "exports";   ///< where pictures and tables are saved
   std::filesystem::path logs;                  ///< output of what is started here
   std::filesystem::path isobar;                ///< program to start; "" = home/isobar
-  std::filesystem::path rates;                 ///< of this machine; "" = where they are kept
+  std::filesystem::path rates;                 ///< file of this machine's rates; "" = where they are kept
   std::filesystem::path progress;              ///< what the learner did; "" = where it is kept
   std::filesystem::path browser = "xdg-open";  ///< opens addresses of the web
   std::filesystem::path editor = {};           ///< opens the learner's files; "" = $VISUAL, else $EDITOR
-  std::filesystem::path my = {};               ///< where those are; "" = as ./isobar exercise has it
+  std::filesystem::path my = {};  ///< folder of the learner's files; "" = that of ./isobar exercise
   /// Set = who looks sits elsewhere: told addresses in the place of `browser`, and no editor is opened.
   std::function<void(const std::string& address)> visit = {};
 };

@@ -36,8 +36,8 @@ class Arguments {
 };
 
 /// Where each widget is, in a file, so that tests find what they click: one object with the name of each
-/// widget, its box in pixels of the frame, and its words; and by the name "", how many inputs the window was
-/// told of whose frames are all drawn.
+/// widget, its box in pixels of the frame, and its words; and by the name "", how many inputs the window got
+/// whose frames are all drawn.
 void write_items(const Ui& ui, std::int64_t shown, const std::filesystem::path& file);
 
 }  // namespace isobar

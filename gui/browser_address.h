@@ -1,5 +1,5 @@
 #pragma once
-// What a person is told who started the window for a browser: where it is, and how a browser that runs
+// Lines for the user who started the window for a browser: where it is, and how a browser that runs
 // elsewhere gets there.
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@ struct Surroundings {
   std::string user_at_host;  ///< "ana@login1"
   bool by_ssh = false;       ///< started in a shell that came over ssh
   std::string job_from;      ///< in a batch job: the machine that it was submitted from
-  std::string hub_url;       ///< in a notebook hub that says so: "https://hub.example.org/user/ana/"
+  std::string hub_url;       ///< in a notebook hub that sets it: "https://hub.example.org/user/ana/"
   std::string hub_prefix;    ///< in a notebook hub: "/user/ana/"
 };
 
@@ -24,10 +24,10 @@ Surroundings surroundings();
 std::string host_of(const std::string& url);
 
 struct Listening {
-  std::uint16_t port = 0;          ///< of the address; where a socket listens, that of the browser's side
+  std::uint16_t port = 0;  ///< port of the address; where a socket listens, the one on the browser's side
   std::filesystem::path socket;    ///< "" = a port listens
   std::string entry;               ///< "PLACE/?token=..."
-  std::vector<std::string> hosts;  ///< as --host gave them
+  std::vector<std::string> hosts;  ///< the words of --host
 };
 
 /// Some lines; what applies here comes first.

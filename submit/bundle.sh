@@ -44,7 +44,7 @@ mkdir -p "$bundle"/{bin,lib,glibc,tests}
 
 is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
 
-# What runs there, and of the tests those that say something of that machine: its kernels, its libtorch, its ranks.
+# What runs there, and the tests whose outcome depends on that machine: its kernels, its libtorch, its ranks.
 tests="gpu kernels fused model golden train comm ring data products"
 travels() { # travels PROGRAM
   case $1 in

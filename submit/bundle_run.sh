@@ -84,7 +84,7 @@ gpu_tests() {
   run_tests 'test_gpu*'
 }
 
-# tell_of_machine [--json]: what ./isobar doctor says of a machine. Of a set-up there is nothing to say.
+# tell_of_machine [--json]: the rows of ./isobar doctor about a machine; there are none about a set-up.
 tell_of_machine() {
   local setup=$here/cmake/setup home=$here prefix=${ISOBAR_PREFIX:-$here} json='' json_open='' part
   [ $# = 0 ] || [ "$*" = --json ] || fail "doctor does not know \"$*\"" "./run.sh doctor [--json]" 2
@@ -113,7 +113,7 @@ case $name in
   tests) find_torch; run_tests 'test_*'; exit ;;
   rebuild-plugin) find_torch; exec "$here/submit/rebuild_plugin.sh" "$torch" "$@" ;;
   first-gpu)
-    [[ $# = 0 || " $* " = *" --help "* || " $* " = *" --dry-run "* ]] || (find_torch)  # else each row would say so
+    [[ $# = 0 || " $* " = *" --help "* || " $* " = *" --dry-run "* ]] || (find_torch)  # else each row would report it
     exec "$here/submit/first_gpu.sh" "$@" ;;
   bench)
     [ -n "${1:-}" ] || fail "which bench?" "there are: $(programs)" 2

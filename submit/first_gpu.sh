@@ -44,7 +44,7 @@ TABLE
       echo "recorded $lesson rehearsed-base --preset cpu_micro $synthetic --set train.steps=10 --set run.device=cpu"
     fi
   done
-  # Each file by itself: what an illegal access leaves of a process says nothing of the next one.
+  # Each file by itself: what an illegal access leaves of a process does not count for the next one.
   echo 'course|lesson|30|120|then|tests [#test_lesson]|-'
   echo 'course|amp|45|120|then|tests [#test_amp]|-'
   echo 'course|graph|45|120|then|tests [#test_graph]|-'
@@ -185,7 +185,7 @@ escaped() {
   local words=${1//\\/\\\\}
   printf '%s' "${words//\"/\\\"}"
 }
-declare -A states=()  # of each row, CALL/ROW, its last one
+declare -A states=()  # CALL/ROW -> its last state
 read_states() {
   local line key='"([^"]*)"'
   local begins="^\\{\"call\": $key, \"row\": $key, \"state\": $key"
@@ -197,7 +197,7 @@ note() { # note CALL ROW STATE REST-OF-THE-LINE
   printf '{"call": "%s", "row": "%s", "state": "%s", "at": "%s"%s%s}\n' "$1" "$2" "$3" "$(TZ=UTC printf '%(%FT%TZ)T' -1)" "${4:-}" "${rehearse:+, \"rehearsal\": true}" >>"$folder/results.jsonl"
   states[$1/$2]=$3
 }
-# archive: all but data, weights, fields and their pictures, which are hundreds of megabytes. What goes on beside may still write: tar's code 1.
+# archive: all but data, weights, fields and their pictures, which are hundreds of megabytes. What runs beside may still write: tar's code 1.
 archive() {
   local name=${folder##*/} code=0
   tar -C "${folder%/*}" --warning=no-file-changed --warning=no-file-removed --exclude='*.safetensors' --exclude="$name/data" --exclude="$name/data.part*" \
@@ -222,7 +222,7 @@ ended() {
   [ "$state" = "done" ] || [ "$state" = "not there" ]
 }
 
-beside=()  # CALL ROW PID BEGIN of what goes on beside
+beside=()  # CALL ROW PID BEGIN of what runs beside
 failed=0
 # wait_beside [ended]: for all of it, or only takes down what has ended.
 wait_beside() {
@@ -249,7 +249,7 @@ current=
 measure() { # measure CALL ROW LIMIT WAY
   local call=$1 row=$2 limit=$3 way=$4 code=0 begin=$SECONDS
   local -a under=(${tied[@]+"${tied[@]}"})
-  [ "$way" != beside ] || under+=(nice -n 19)  # what it goes on beside is measured
+  [ "$way" != beside ] || under+=(nice -n 19)  # what it runs beside is measured
   put_aside "$call" "$row"
   type_out "$command"
   note "$call" "$row" started ", \"command\": \"$(escaped "$typed")\"${device:+, \"device\": \"$(escaped "$device")\"}"
@@ -345,12 +345,12 @@ mkdir -p "$folder" && folder=$(cd "$folder" && pwd) && exec 8>>"$folder/results.
 [ ! -e "$folder.tar.gz" ] || tar -tzf "$folder.tar.gz" "${folder##*/}/results.jsonl" >/dev/null 2>&1 ||
   fail "$folder.tar.gz is there, and is no archive that this wrote" "another folder"
 # Held by its rows too: one that outlives a call that was killed would spoil the figures of the next.
-held=0  # 9: by another; anything else is a file system that knows no locks
+held=0  # 9: by another; anything else is a file system without locks
 flock -w 15 -E 9 8 2>/dev/null || held=$?
 [ $held != 9 ] || fail "another first-gpu works in $folder, or a row of one that was killed" "wait until it ends, which takes ten minutes at most" 1
 if [ -n "$rehearse" ]; then foreign=-v holds="figures of a device"; else foreign=-e holds="a rehearsal"; fi
 ! grep -q $foreign '"rehearsal": true' "$folder/results.jsonl" || fail "$folder holds $holds, and the two are not mixed" "another folder"
-# The next start may be on another device: each row says on which.
+# The next start may be on another device: each row names it.
 device=''
 [ -n "$rehearse" ] || device=$(timeout -k 5 20 nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | cut -d, -f1 | paste -sd+) || device=''
 trap 'stop 130 INT' INT
@@ -362,7 +362,7 @@ is_asked() { # is_asked CALL [ROW]: by this start
   for word in "${words[@]:1}"; do [ "$word" != "$1" ] && [ "$word" != "$1/${2:-}" ] || return 0; done
   return 1
 }
-# needs_device: this start asks for more than what the machine says of itself.
+# needs_device: this start has rows beyond those about the machine itself.
 needs_device() {
   local word
   [ -z "$rehearse" ] || return 1

@@ -14,7 +14,7 @@ read_jobs() {
   [ "$jobs" -ge 1 ] || jobs=1
 }
 
-# lock_build [TARGET...]: two at once would write the same files. Who waits is told for whom, and how far it is; whose
+# lock_build [TARGET...]: two at once would write the same files. A command that waits prints for whom, and how far it is; whose
 # targets are up to date, or who asks for help, need not wait, and gets 1 instead of the lock.
 lock_build() {
   local owner words status=0
@@ -108,7 +108,7 @@ configure() {
   unlock_build
   [ $status = 0 ] || {
     grep -A 6 'CMake Error' "$build/configure.log" >&2 || tail -n 10 "$build/configure.log" >&2
-    die "the build could not be configured" "log: $build/configure.log" "./isobar doctor says what is missing"
+    die "the build could not be configured" "log: $build/configure.log" "./isobar doctor lists what is missing"
   }
 }
 

@@ -94,7 +94,7 @@ find_downloads() {
   read_wheels cpu cuda nvcc peers
   for file in "$prefix"/downloads/*.whl; do
     name=${file##*/}
-    # Of today's lists, or of a list of another version: these are names that only a set-up gives.
+    # Files of today's lists, or of another version's: these are names that only a set-up gives.
     if [[ " ${wheels[*]} " = *" $name "* || $name =~ ^(torch|nvidia_[a-z0-9_]+)-[0-9][^/]*-manylinux[^/]*\.whl$ ]]; then found downloads "$file"; fi
   done
 }

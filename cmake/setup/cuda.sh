@@ -114,12 +114,12 @@ survive_cuda() {
   wait $! || : >"${part_state%.at}.failed"
 }
 
-# fetch_cuda_beside_the_build: 2 GB come while what needs no CUDA is compiled. Sets status to 1 where they do not; why is told.
+# fetch_cuda_beside_the_build: 2 GB come while what needs no CUDA is compiled. Sets status to 1 where they do not, and prints why.
 fetch_cuda_beside_the_build() {
   local missing_cuda
   find_missing_cuda
   [ -n "$missing_cuda" ] || return 0
-  # Who asked for it by name is told of a failure at once, as of any other part's.
+  # Where it was asked for by name a failure is reported at once, like any other part's.
   if [ "$cuda_wish" = yes ]; then start_part cuda fetch_cuda; else start_part cuda survive_cuda; fi
   configure ON OFF
   build_targets "${targets[@]}"

@@ -1,4 +1,4 @@
-# What ./isobar doctor says of the machine: processor, cores, memory, disk, GPU. Sourced by doctor.sh.
+# The rows of ./isobar doctor about the machine: processor, cores, memory, disk, GPU. Sourced by doctor.sh.
 # shellcheck shell=bash
 
 # kernels_of FLAGS: which of its builds of every operation torch picks on such a processor.
@@ -88,7 +88,7 @@ doctor_cores() {
   row cores $state "$fact" "$hint"
 }
 
-# rates_kept FILE: the line that says what formula/machine_rates keeps, of the most threads.
+# rates_kept FILE: the line about what formula/machine_rates keeps, of the most threads.
 rates_kept() {
   awk -F' = ' '
     /^\[threads\./ { for (key in peak) delete peak[key]; threads = $0; gsub(/[^0-9]/, "", threads) }

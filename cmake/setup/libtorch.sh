@@ -177,7 +177,7 @@ fit_nvcc() {
   chmod a+x "$cu"/bin/* "$cu"/nvvm/bin/*
 }
 
-# move_in PART FOLDER: into the libtorch folder, each file replaced in one step, so that programs that run go on. Which files came is kept in a
+# move_in PART FOLDER: into the libtorch folder, each file replaced in one step, so that running programs continue. Which files came is kept in a
 # list beside the mark, for ./isobar clean.
 move_in() {
   local part=$1 from=$2 to=$libtorch_folder name

@@ -1,4 +1,4 @@
-# Locks: one command builds or sets up at a time, where the file system knows locks. Sourced by the parts that lock.
+# Locks: one command builds or sets up at a time, where the file system has locks. Sourced by the parts that lock.
 # shellcheck shell=bash
 
 # try_lock DESCRIPTOR: 0 = locked, 1 = another holds it, 2 = it cannot be locked here, as on Lustre without -o flock.

@@ -49,7 +49,7 @@ read_count() {
   done
 }
 
-# read_affinity: sets count to how many processors this process may run on; 0 where the system does not say.
+# read_affinity: sets count to how many processors this process may run on; 0 where it is not known.
 read_affinity() {
   local key list=''
   [ ! -r "$machine/proc/self/status" ] || while read -r key list && [ "$key" != Cpus_allowed_list: ]; do :; done <"$machine/proc/self/status"
@@ -88,7 +88,7 @@ read_cores() {
   [ "$cores" -gt 0 ] || cores=1
 }
 
-# read_meminfo KEY: sets bytes; empty where the system does not say.
+# read_meminfo KEY: sets bytes; empty where it is not known.
 read_meminfo() {
   local key value=''
   bytes=''

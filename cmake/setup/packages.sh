@@ -91,7 +91,7 @@ other_part_here() {
   case $1 in
     gui) pkg-config --exists imgui glfw3 md4c freetype2 zlib 2>/dev/null ;;
     browser) has_header boost/beast.hpp ;;
-    slurm | browsers) return 0 ;;  # without it its tests say why they are skipped
+    slurm | browsers) return 0 ;;  # without it its tests are skipped, and print why
     test) [[ " $parts " = *' test '* ]] ;;  # cmake looks for it, and names what is not there
     *) command -v Xvfb >/dev/null ;;
   esac
@@ -119,7 +119,7 @@ ask_sudo() {
     die "sudo refuses" "this machine" "ISOBAR_AS_USER=1 ./isobar ... brings the packages without root"
 }
 
-# system_file KEY: what /etc/os-release says.
+# system_file KEY: the value in /etc/os-release.
 system_file() {
   local file=$machine/etc/os-release
   [ -r "$file" ] || file=/etc/os-release
@@ -190,7 +190,7 @@ packages_done() {
     END { if (!done && fetched) printf "packages %d of %d fetched", fetched, total; else printf "packages %d of %d", done, total }'
 }
 
-# await_apt PID DONE HINT: says how far apt is until it ends; where it fails, that the packages could not be DONE.
+# await_apt PID DONE HINT: prints how far apt is until it ends; where it fails, that the packages could not be DONE.
 await_apt() {
   while kill -0 "$1" 2>/dev/null; do
     report "$(packages_done)"
@@ -202,7 +202,7 @@ await_apt() {
   }
 }
 
-# find_services: sets units to those of package_list. Tests start their servers themselves; as services, on port 80 say,
+# find_services: sets units to those of package_list. Tests start their servers themselves; as services, such as on port 80,
 # these would start at once, and again with the machine. They are masked before they are installed, and stay so.
 find_services() {
   local unit
@@ -224,7 +224,7 @@ mask_services() {
 # install_packages NAMES: a part of its own; packages_from and package_list are set by who starts it.
 install_packages() {
   need_space / 1000000000 "the Debian packages"
-  if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off; what stays wrong, apt says
+  if [ -n "$(dpkg --audit 2>/dev/null)" ]; then  # a set-up was broken off; apt reports what stays wrong
     as_root env DEBIAN_FRONTEND=noninteractive dpkg --configure -a --force-unsafe-io >>"$prefix/logs/apt.log" 2>&1 || true
   fi
   mask_services

@@ -3,7 +3,7 @@
 # shellcheck shell=bash
 
 parts_folder=  # what the parts say: NAME.at (how far), NAME.out, NAME.err; empty while none was started
-part_names=()  # as they stand in the line of progress
+part_names=()  # names in the line of progress
 declare -A part_pid=()
 parts_shown=0  # when the line was written last, in seconds
 

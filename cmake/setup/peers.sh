@@ -9,7 +9,7 @@ have_peers() {
   [ -f "$peers_folder/.complete" ] && read -r mark <"$peers_folder/.complete" && read_hashes peers && [ "$mark" = "$hashes" ]
 }
 
-# bring_peers: says what it will fetch and asks, unless they are there. Each file is unpacked and thrown away before the next.
+# bring_peers: prints what it will fetch and asks, unless they are there. Each file is unpacked and thrown away before the next.
 bring_peers() {
   local wheel file bytes requirement sha part=$peers_folder.part-$$ plan sum=0 hashes
   local -a wheels
@@ -37,7 +37,7 @@ bring_peers() {
       unpack_wheel "$prefix/downloads/$file" "$part"
       drop_fetched
     done
-    say "  compiling ..."  # as an installation does; else the first import would
+    say "  compiling ..."  # an installation does it too; else the first import would
     python3 -m compileall -q -j 0 "$part" >"$prefix/logs/peers.log" 2>&1 || true  # some tests in there are for other Pythons
     printf '%s\n' "$hashes" >"$part/.complete"
     rm -rf "$peers_folder"

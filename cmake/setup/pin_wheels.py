@@ -13,7 +13,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 LISTS = ["wheels.txt", "wheels_cuda.txt", "wheels_nvcc.txt", "peers.txt"]
-COMPILER = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-cccl", "nvidia-cuda-crt")  # of the runtime's version, which torch names
+COMPILER = ("nvidia-cuda-nvcc", "nvidia-nvvm", "nvidia-cuda-cccl", "nvidia-cuda-crt")  # in the runtime's version, which torch names
 LEFT_OUT = {"triton", "setuptools", "cuda-toolkit", "cuda-bindings", "cuda-pathfinder"}  # nothing of ours loads them
 
 

@@ -87,7 +87,7 @@ bring_packages() {
   read_missing fetch
   [ -n "$lacking" ] || begin_libtorch
   : >>"$prefix/logs/apt.log"
-  packages_from=$(($(wc -l <"$prefix/logs/apt.log") + 1))  # the log goes on from one set-up to the next
+  packages_from=$(($(wc -l <"$prefix/logs/apt.log") + 1))  # the log continues from one set-up to the next
   if [ "$packages_by" = user ]; then
     start_part packages bring_system
     join packages
@@ -204,7 +204,7 @@ begin_data() { ! data_wanted || start_part data make_data; }
 
 make_data() {
   local line pid
-  exec 9>&-  # the set-up goes on without it
+  exec 9>&-  # the set-up continues without it
   report "data set 0 %"
   exec 4< <(hand_over "$build/bin/make_fields" --grid 72x144)
   pid=$!

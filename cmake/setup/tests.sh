@@ -1,7 +1,7 @@
 # ./isobar test: which tests, and where their files lie. Sourced by ./isobar.
 # shellcheck shell=bash
 
-# test_words WORD...: what ctest is told of them, in the array `words`; names of tests come first.
+# test_words WORD...: the words for ctest, in the array `words`; names of tests come first.
 test_words() {
   local word names=()
   while [ $# -gt 0 ] && [[ $1 != -* ]]; do

@@ -60,7 +60,7 @@ float mean_wind(const Level& level, float sin2) {
 struct Place {
   Point upper, lower;
   Surface ground;
-  float sin2;   // of the latitude
+  float sin2;   // squared sine of the latitude
   float moist;  // the tracer
   float sun;    // -1 at midnight to 1 at noon, weaker towards the poles
 };

@@ -19,7 +19,7 @@ struct ChannelInfo {
 extern const std::array<ChannelInfo, 20> kChannels;
 
 struct Surface {
-  float height_m;  ///< of the hills
+  float height_m;  ///< height of the hills
   float land;      ///< 0 sea to 1 land
 };
 

@@ -50,7 +50,7 @@ class Flow {
   struct Layer {
     std::vector<float> q;
     std::vector<float> psi;
-    std::array<std::vector<float>, 3> tendency;  ///< of the last three steps
+    std::array<std::vector<float>, 3> tendency;  ///< tendencies of the last three steps
   };
 
   void step(float dt);

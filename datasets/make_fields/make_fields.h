@@ -1,5 +1,5 @@
 #pragma once
-// The embedded data set: files, statistics and the sheet that says what they are.
+// The embedded data set: files, statistics and the sheet that describes them.
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -23,13 +23,14 @@ struct ChannelSummary {
   std::string unit;
   double mean = 0;
   double std = 0;
-  double persistence_rmse = 0;  ///< of one record, in standard deviations, over the validation file
+  double persistence_rmse =
+      0;  ///< from one record to the next, in standard deviations, over the validation file
 };
 
 /// Records of (train file 1, train file 2, valid, test).
 std::vector<std::int64_t> record_counts(std::int64_t samples);
 
-/// All files of a data set, relative to its folder; ./isobar clean knows them too (cmake/setup/clean.sh).
+/// All files of a data set, relative to its folder; ./isobar clean lists them too (cmake/setup/clean.sh).
 std::vector<std::string> files_of_set();
 
 /// Bytes that the data set will take.

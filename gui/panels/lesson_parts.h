@@ -24,7 +24,7 @@ void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progr
 /// "Beats done: read, predict"; "No beat is done yet".
 std::string beats_text(const LessonProgress& progress);
 
-/// A box at the cursor, before a line of text, that says whether it holds.
+/// A box at the cursor, before a line of text, that shows whether it holds.
 Box draw_check(Ui& ui, CheckMark mark);
 
 /// The goals of a lesson; those are ticked of which all questions were answered right at last.
@@ -40,11 +40,11 @@ void draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBloc
 
 /// Where the questions of earlier lessons are asked once more.
 inline constexpr const char* kOpeningPlace = "opening";
-/// As a beat of the lesson that was opened with this question.
+/// The name under which progress keeps an opening with this question.
 std::string opening_mark(const std::string& id);
 
 /// One card for several questions, by id, with a way from one to the next: what is asked, the answer, the
-/// runs that it takes, what came of it; `place` tells the card from others of the lesson.
+/// runs that it takes, what came of it; `place` distinguishes the card from others of the lesson.
 void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& place,
                 const std::vector<std::string>& ids, Requests& ask);
 
@@ -74,8 +74,8 @@ void draw_calibration(Ui& ui, const Data& data);
 /// Measurements of several runs, started from the lesson as a terminal would.
 void draw_measure(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask);
 
-/// The part that the learner writes: text, state of each check, what the first one that does not hold says,
-/// and buttons: put in place, check, one hint more, what was changed, open in the editor.
+/// The part that the learner writes: text, state of each check, the report of the first one that does not
+/// hold, and buttons: put in place, check, one hint more, what was changed, open in the editor.
 void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests& ask);
 
 /// Stops of the tour through the code as links; nothing where the lesson has no tour.

@@ -59,17 +59,17 @@ RunRequest request_of(const FormState& form);
 /// Reads what the preset gives and checks what was changed, with the errors of the program.
 void check_form(const Project& project, FormState& form);
 
-/// As long as nothing was picked or changed, the next run of its lesson has the preset of this one.
+/// While nothing was picked or changed, the next run of its lesson has the preset of this one.
 void follow_preset(const Project& project, FormState& form, const RunEntry& run);
 
-/// Fills the form with the settings of a run that was made before, as far as this lesson knows them.
+/// Fills the form with the settings of a run that was made before, as far as this lesson has them.
 void fill_form(const Project& project, FormState& form, const RunEntry& run);
 
 /// All keys, those that differ first, each group sorted. What belongs to the moment (environment, times)
 /// comes last.
 std::vector<KeyRow> key_rows(const Runs& runs);
 
-using Labels = std::map<std::string, std::string>;  ///< run id -> what tells it from the others
+using Labels = std::map<std::string, std::string>;  ///< run id -> what distinguishes it from the others
 
 /// The colour and the mark that a run keeps everywhere.
 Colour run_colour(const Ui& ui, AppState& state, const RunEntry& run);

@@ -18,15 +18,15 @@ using Runs = std::vector<std::shared_ptr<const RunEntry>>;
 /// The ticked runs in ladder order: by lesson and preset, the oldest first, those of other programs last.
 Runs ticked_runs(const StoreSnapshot& all, const std::set<std::string>& ticked);
 
-/// Runs that may repeat a ticked one, by what the list knows of them: to be opened, so that their settings
+/// Runs that may repeat a ticked one, by the facts in the list: to be opened, so that their settings
 /// can be compared.
 std::set<std::string> possible_repeats(const StoreSnapshot& all, const Runs& ticked);
 
-/// Of a run that is open, by itself.
+/// The case of one open run by itself.
 RunCase case_of(const RunEntry& run);
 
 struct ComparedCase {
-  std::shared_ptr<const RunEntry> run;  ///< that stands for it: the oldest ticked one
+  std::shared_ptr<const RunEntry> run;  ///< the run that stands for it: the oldest ticked one
   RunCase figures;
   std::vector<std::string> ticked;  ///< ids
 };
@@ -37,7 +37,7 @@ struct ComparedRuns {
   std::vector<ComparedCase> cases;  ///< the first is the base
   Runs
       shown;  ///< the run of each case, then ticked ones that are in none: not read yet, or of other programs
-  std::vector<RunComparison> against;               ///< of each case but the first, over the base
+  std::vector<RunComparison> against;               ///< each case but the first, over the base
   std::vector<std::vector<std::size_t>> identical;  ///< cases whose losses are equal to the last bit
   std::optional<double> loss;                       ///< validation loss that every scored case reached
 
@@ -49,7 +49,7 @@ struct ComparedRuns {
 
 ComparedRuns compare_ticked(Runs ticked, Runs beside);
 
-/// Where a run is from and what it is made for, as a label says it; "" of a plain run of this machine.
+/// Where a run is from and what it is made for, as a label; "" for a plain run of this machine.
 struct RunOrigin {
   std::string from;     ///< "recorded NVIDIA H200"
   std::string measure;  ///< "measures synthetic"

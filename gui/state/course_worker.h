@@ -27,31 +27,31 @@
 
 namespace isobar {
 
-/// A question as it stands.
+/// A question and its state.
 struct AskedQuestion {
   QuestionState state = QuestionState::open;
   std::shared_ptr<const std::vector<FoundRuns>> found;  ///< null while nobody looked
-  std::shared_ptr<const Revealed> revealed;             ///< of the newest answer; null before its reveal
+  std::shared_ptr<const Revealed> revealed;             ///< reveal of the newest answer; null before it
   std::vector<MarkdownBlock> page;                      ///< its section of reveal.md, once it is revealed
   bool busy = false;                                    ///< a commit or a reveal of it is at work
   std::string not_saved;                                ///< why the last commit failed; "" = it did not
-  std::string problem;                                  ///< the same of the last reveal
-  std::string runs_problem;                             ///< the same of the last look for its runs
+  std::string problem;                                  ///< why the last reveal failed; "" = it did not
+  std::string runs_problem;  ///< why its runs could not be looked for; "" = they could
 };
 
 /// Questions of a lesson that were answered and still lack runs that can be made here.
 struct WaitingQuestions {
   std::vector<std::string> ids;
-  double cost_s = 0;  ///< of all; runs that they share count once
+  double cost_s = 0;  ///< sum over all; runs that they share count once
 };
 
 /// The exercise of a lesson, with what the learner has of it.
 struct OwnExercise {
   Exercise exercise;
   MyFile mine;
-  std::optional<ExerciseVerdict> verdict;  ///< of the last check; nothing before the first
+  std::optional<ExerciseVerdict> verdict;  ///< outcome of the last check; nullopt before the first
   bool is_old = false;                     ///< the file is another than the one that was checked
-  std::vector<std::string> hints;          ///< that were shown of the check that does not hold
+  std::vector<std::string> hints;          ///< hints shown for the check that does not hold
   std::string problem;                     ///< why it cannot be read; "" = it can
 };
 
@@ -59,26 +59,25 @@ struct OwnExercise {
 struct PlacedStop {
   TourStop stop;
   std::int64_t line = 0;  ///< 0 = it is not there any more
-  bool is_asked = false;  ///< by a question that was not revealed yet: the place is not told
+  bool is_asked = false;  ///< by a question that was not revealed yet: the place is not shown
 };
 
-/// As it was when it was worked out last.
+/// The course when it was worked out last.
 struct CourseView {
   bool ready = false;
-  std::vector<Question> questions;  ///< of all lessons
+  std::vector<Question> questions;  ///< questions of all lessons
   std::map<std::string, AskedQuestion> asked;
-  std::map<std::string, std::vector<std::string>>
-      openings;  ///< of a lesson: ids of the questions that open it
+  std::map<std::string, std::vector<std::string>> openings;  ///< lesson -> ids of the questions that open it
   std::map<std::string, LessonProgress> lessons;
   std::map<std::string, WaitingQuestions> waiting;  ///< of the lesson that was wished for last
   std::map<std::string, std::shared_ptr<const OwnExercise>>
-      exercises;                                         ///< of the lessons that were wished for
-  std::map<std::string, std::vector<PlacedStop>> tours;  ///< likewise
+      exercises;                                         ///< by lesson, of those that were wished for
+  std::map<std::string, std::vector<PlacedStop>> tours;  ///< by lesson, of those that were wished for
   CourseProgress progress;
   Calibration calibration;
-  std::map<std::string, std::string> problems;  ///< of a lesson, why its questions cannot be read
+  std::map<std::string, std::string> problems;  ///< lesson -> why its questions cannot be read
   std::string progress_problem;           ///< why what was done cannot be read, or a part of it; "" = it can
-  std::filesystem::path own_run;          ///< of which `own` is
+  std::filesystem::path own_run;          ///< run of `own`
   std::shared_ptr<const OwnPicture> own;  ///< the idea of its lesson, drawn from it; null: it cannot be read
   bool may_write = true;                  ///< false: the file is that of a newer Isobar
 
@@ -89,9 +88,9 @@ struct CourseView {
 
 /// What is looked for as long as it is on the screen.
 struct CourseWishes {
-  std::string lesson;           ///< that is shown
-  std::string question;         ///< of which the runs are wanted; "" = none
-  std::filesystem::path run;    ///< of which the picture is wanted; "" = none
+  std::string lesson;           ///< lesson that is shown
+  std::string question;         ///< question whose runs are wanted; "" = none
+  std::filesystem::path run;    ///< run whose picture is wanted; "" = none
   std::uint64_t runs_done = 0;  ///< changes when there are other finished runs
   std::shared_ptr<const MachineRates> rates;
   bool operator==(const CourseWishes&) const = default;
@@ -104,7 +103,7 @@ class CourseWorker {
     std::filesystem::path runs;                     ///< where runs are made
     std::filesystem::path progress;                 ///< the learner's file
     std::filesystem::path my;                       ///< where the learner's exercises are
-    std::map<std::string, std::size_t> goals = {};  ///< of each lesson, how many it names
+    std::map<std::string, std::size_t> goals = {};  ///< lesson -> number of goals that it names
   };
   /// `on_change` is called from the working thread whenever `view` would be another.
   CourseWorker(Places places, std::function<void()> on_change);
@@ -130,7 +129,7 @@ class CourseWorker {
  private:
   struct Job {
     std::function<void()> does;
-    std::string question = {};  ///< that is busy until it is done; "" = none
+    std::string question = {};  ///< question that is busy until it is done; "" = none
     bool stores = false;        ///< also done when the window closes
   };
   void add(Job job);
@@ -147,15 +146,15 @@ class CourseWorker {
   void draw_own(const std::filesystem::path& run);
   void read_exercise_of(const std::string& lesson);
   void read_tour_of(const std::string& lesson);
-  /// Runs `does`; `problem` says what it failed of.
+  /// Runs `does`; `problem` gets its error.
   void for_question(const std::string& id, std::string AskedQuestion::*problem,
                     const std::function<void(const Question&, AskedQuestion&)>& does);
 
   const Places places_;
   const std::function<void()> on_change_;
   CourseView mine_;                     ///< the thread's own
-  Stamp stamp_;                         ///< of the file when it was read; the caller's
-  std::vector<Stamp> exercise_stamps_;  ///< of what an exercise is made of; the caller's
+  Stamp stamp_;                         ///< stamp of the file when it was read; the caller's
+  std::vector<Stamp> exercise_stamps_;  ///< stamps of the files of an exercise; the caller's
   CourseWishes wishes_;                 ///< the caller's
   CourseWishes current_;                ///< the thread's: of what it looked for last
 

@@ -15,7 +15,7 @@ struct RunRequest {
   std::string lesson;
   std::string preset = {};             ///< "" = the lesson's own choice
   std::vector<std::string> sets = {};  ///< "key=value"
-  std::string resume = {};             ///< folder of the run to go on with
+  std::string resume = {};             ///< folder of the run to continue
   std::vector<std::string> words =
       {};  ///< another command with all that follows it: {"quartet", "NN_name"}
   /// The command: "run", "quiz", ...

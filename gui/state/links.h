@@ -16,15 +16,15 @@ struct LinkTarget {
     file,     ///< a text file of the project, to be read
     folder,   ///< a folder of it
     section,  ///< a heading of the same page
-    nowhere   ///< it is not followed; `text` says why
+    nowhere   ///< it is not followed; `text` has the reason
   };
   Kind kind = Kind::nowhere;
   std::string text = {};     ///< address, lesson, or path below the project
-  std::int64_t line = 0;     ///< of a file; 0 = none in particular
+  std::int64_t line = 0;     ///< line of a file; 0 = none in particular
   std::string section = {};  ///< a heading of a file or of this page, as links name it
 };
 
-/// As links name a heading: "What to look at" -> "what-to-look-at".
+/// A heading's name in links: "What to look at" -> "what-to-look-at".
 std::string section_name(std::string_view heading);
 
 /// `link` as it stands in a page below `folder`. Only addresses of http and https, and what lies within the

@@ -30,11 +30,11 @@ struct Knob {
 /// Makes it one of the places, where it would stand in their order.
 void add_place(Knob& knob, double place);
 
-/// Those of the settings that this lesson honours, with `values` (of every key) among their places.
+/// Knobs of the settings that this lesson honours, with `values` (of every key) among their places.
 std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values);
 
 std::string knob_words(const Knob& knob, double place);
-/// As --set takes it.
+/// The place in the form of --set.
 std::string knob_text(double place);
 
 struct PlayedStep {
@@ -62,16 +62,16 @@ std::vector<std::pair<double, double>> play_all(const Project& project, const Le
 struct PresetFact {
   std::string name;
   std::int64_t parameters = 0;
-  std::int64_t rows = 0, columns = 0;  ///< of the grid
-  std::uint64_t bytes = 0;             ///< that all ranks take at their peak, by formula
+  std::int64_t rows = 0, columns = 0;  ///< size of the grid
+  std::uint64_t bytes = 0;             ///< memory of all ranks at their peak, by formula
   double predicted_us = 0;             ///< a step on this machine; 0 = not known
   bool fits = false;
-  std::string why_not;  ///< of one that does not fit, or that this lesson refuses
+  std::string why_not;  ///< why it does not fit, or why this lesson refuses it
 };
 
-/// The presets of the project as this lesson trains them, those that fit first, each group by size. Without a
-/// GPU one fits when its memory does and its name says that it is meant for a processor ("cpu_tiny"); with
-/// one all do, since what memory it has is known only to who loads CUDA.
+/// The presets of the project in this lesson, those that fit first, each group by size. Without a
+/// GPU one fits when its memory does and its name is that of a preset for a processor ("cpu_tiny"); with
+/// one all do, since its memory is known only to programs that load CUDA.
 std::vector<PresetFact> preset_facts(const Project& project, const LessonInfo& lesson,
                                      const MemoryState& memory);
 

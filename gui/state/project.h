@@ -1,5 +1,5 @@
 #pragma once
-// What the window knows of the project: lessons, presets, keys.
+// The project as the window reads it: lessons, presets, keys.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -17,9 +17,9 @@ struct LessonCard {
   std::string number;       ///< "01"
   std::string short_title;  ///< "Baseline"
   LessonPage readme;
-  std::vector<MarkdownBlock> reveal_rest;  ///< of reveal.md what is of no question
+  std::vector<MarkdownBlock> reveal_rest;  ///< the parts of reveal.md that are of no question
   std::string page;                        ///< main.cpp
-  CodePage code;                           ///< of it: against the page of the previous lesson, where one is
+  CodePage code;                           ///< its page, against that of the previous lesson, where one is
   std::string cannot_run;                  ///< why this machine cannot run it; "" = it can
   std::vector<RecordedRun>
       recorded;  ///< runs to look at instead, the best first; of a lesson that it can run none
@@ -27,10 +27,10 @@ struct LessonCard {
 
 struct Project {
   std::filesystem::path home;
-  std::string device_kind = "cpu";  ///< that a run gets when none is named
+  std::string device_kind = "cpu";  ///< device of a run when none is named
   std::vector<LessonCard> lessons;
   std::vector<std::string> presets;
-  std::map<std::string, std::string> comments;  ///< of each key
+  std::map<std::string, std::string> comments;  ///< key -> its meaning
   std::vector<std::string> problems;            ///< lessons that cannot be read, and why
 
   const LessonCard* find(const std::string& name) const;

@@ -8,7 +8,7 @@ namespace isobar {
 
 struct WindowSettings {
   bool dark = true;
-  double zoom = 1;  ///< of the text, on top of the monitor's scale
+  double zoom = 1;  ///< zoom of the text, on top of the monitor's scale
   int width = 1440;
   int height = 900;
   double left_width = 264;    ///< pixels at zoom 1
@@ -26,7 +26,7 @@ struct LoadedSettings {
   std::string message;  ///< what happened to a file that could not be used; "" = nothing
 };
 
-/// Reads the file. One that is broken is kept beside as FILE.broken and said so; values out of range are
+/// Reads the file. One that is broken is kept as FILE.broken and reported; values out of range are
 /// brought into it.
 LoadedSettings load_settings(const std::filesystem::path& file);
 

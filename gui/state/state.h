@@ -41,7 +41,7 @@ std::string view_names();
 struct SaveRequest {
   std::string name;  ///< without folder and ending
   ExportKind kind = ExportKind::svg;
-  std::string bytes;  ///< of the file
+  std::string bytes;  ///< bytes of the file
 };
 
 /// The settings of a lesson's next run.
@@ -49,9 +49,9 @@ struct FormState {
   std::string lesson;
   std::string preset;
   std::map<std::string, std::string> changed;  ///< key -> text, what differs from the preset
-  std::map<std::string, std::string> values;   ///< of every key as the preset has it
+  std::map<std::string, std::string> values;   ///< values of every key in the preset
   std::string filter;
-  std::string problem;      ///< what the program would say; "" = fine
+  std::string problem;      ///< the error that the program would print; "" = fine
   std::string problem_key;  ///< the key it is about; "" = several
   bool stale = true;        ///< to be checked again
   bool picked = false;      ///< the preset was chosen here; else it is that of the run that is looked at
@@ -73,10 +73,10 @@ struct LinkRequest {
 struct CourseRequest {
   enum class Kind { commit, reveal, beat };
   Kind kind = Kind::commit;
-  std::string id;  ///< of the question; of a beat the lesson
+  std::string id;  ///< id of the question; for a beat the lesson
   Answer answer = {};
   std::size_t seen = 0;   ///< line of the newest answer that the card showed, 0 = none
-  std::string beat = {};  ///< that is done
+  std::string beat = {};  ///< the beat that is done
 };
 
 CourseRequest beat_request(const std::string& lesson, const std::string& beat);
@@ -116,21 +116,21 @@ struct Data {
   const Project& project;
   FeedState feed;
   bool starting = false;   ///< a program that this window started is at work
-  std::size_t queued = 0;  ///< that will follow it
+  std::size_t queued = 0;  ///< number of those that will follow it
   int started_pid = 0;     ///< its process, or that of the last one
   RunRequest started = {};
   std::string started_run = {};                         ///< id of its run folder, "" while there is none
-  std::shared_ptr<const MachineRates> rates = nullptr;  ///< that are kept of this machine
+  std::shared_ptr<const MachineRates> rates = nullptr;  ///< rates kept of this machine
   std::string rates_problem = {};                       ///< why a file of them cannot be used
   std::shared_ptr<const CourseView> course = std::make_shared<CourseView>();
 };
 
 struct WatchState {
-  std::shared_ptr<const RunEntry> judged;  ///< of which `verdict` is
+  std::shared_ptr<const RunEntry> judged;  ///< run of `verdict`
   RunVerdict verdict;
   PlotLink link;
   std::map<std::string, PlotView> views;
-  std::string channel;  ///< of the RMSE plot; "" = the headline
+  std::string channel;  ///< channel of the RMSE plot; "" = the headline
 };
 
 struct CompareState {
@@ -144,9 +144,9 @@ struct CompareState {
   // Worked out from the runs, and again when they change.
   std::shared_ptr<const ComparedRuns> made;
   std::vector<KeyRow> keys;
-  std::map<std::string, std::string> labels;               ///< run id -> what tells it from the others
-  std::string common;                                      ///< what all of them have, which no label repeats
-  std::map<std::string, std::vector<std::size_t>> equals;  ///< of each plot: which of its lines are equal
+  std::map<std::string, std::string> labels;  ///< run id -> what distinguishes it from the others
+  std::string common;                         ///< what all of them have, which no label repeats
+  std::map<std::string, std::vector<std::size_t>> equals;  ///< plot -> which of its lines are equal
 };
 
 enum class MapPart { prediction, error, persistence, persistence_error, target };
@@ -190,27 +190,27 @@ struct PlayState {
   std::string made_of;
   std::vector<Knob> knobs;
   PlayedStep step, plain;                        ///< with the settings, and with the preset as it is
-  std::vector<std::pair<double, double>> curve;  ///< of that knob
+  std::vector<std::pair<double, double>> curve;  ///< curve of that knob
 };
 
 /// A card that is being filled in: kept while another one is looked at.
 struct CardState {
   std::string typed = {};
-  std::size_t hints = 0;     ///< that were asked for
+  std::size_t hints = 0;     ///< hints that were asked for
   std::string problem = {};  ///< why what stands there is no answer; "" = nothing was tried
   bool entered = false;      ///< Enter was pressed in its field
   std::size_t again_of = 0;  ///< line of the answer beside which another is asked for; 0 = none is
 };
 
 struct CourseState {
-  std::map<std::string, Beat> beats;          ///< of each lesson the one that is shown; none = the next one
+  std::map<std::string, Beat> beats;          ///< lesson -> the beat that is shown; none = the next one
   std::map<std::string, std::string> shown;   ///< "lesson beat" -> question on its card
   std::map<std::string, CardState> cards;     ///< by question
   std::set<std::string> unfolded;             ///< parts of pages, "lesson/words"
   std::string question;                       ///< on the screen in this frame; "" = none
-  std::map<std::string, std::string> sweeps;  ///< of each lesson "key=a,b" as typed
+  std::map<std::string, std::string> sweeps;  ///< lesson -> "key=a,b", the typed words
   std::string section;                        ///< heading of the page to scroll to, as a link names it
-  std::string ranks = "1,2";                  ///< of a scale, as typed
+  std::string ranks = "1,2";                  ///< ranks of a scale, the typed words
 
   CardState& card(const std::string& id) { return cards[id]; }
 };
@@ -219,7 +219,7 @@ struct CourseState {
 struct CodeState {
   std::string file = {};  ///< below the project; "" = the page of the chosen lesson
   std::string text = {};
-  CodePage page = {};     ///< of that text
+  CodePage page = {};     ///< page of that text
   std::int64_t line = 0;  ///< marked, and scrolled to once
   bool scroll = false;
   bool is_diff = false;    ///< `page` leads from another text to this one
@@ -234,7 +234,7 @@ struct AppState {
   bool follow_new = true;     ///< show a started run as soon as it has a folder
   std::set<std::string> compared;
   View view = View::watch;
-  View side = View::lesson;  ///< of the right column: lesson or run
+  View side = View::lesson;  ///< view in the right column: lesson or run
   std::string run_filter;
   std::map<std::string, std::size_t> colours;  ///< slots of runs, kept as long as the window is open
   WatchState watch;
@@ -249,19 +249,19 @@ struct AppState {
   bool help = false;
   bool focus_filter = false;
   std::string ladder_at, list_at;  ///< lesson and run that their lists were scrolled to last
-  float console_bottom = 0;        ///< of its lines when they were drawn last
+  float console_bottom = 0;        ///< bottom of its lines when they were drawn last
   std::string toast;
   double toast_until_s = 0;
   std::string toast_action;  ///< on a button of the message; "" = it has none
   Requests toast_ask;        ///< what that button asks for
   double now_s = 0;
 
-  /// Of the colour and the marker of a run.
+  /// The slot of a run's colour and marker.
   std::size_t slot(const std::string& run_id) {
     return colours.emplace(run_id, colours.size()).first->second;
   }
   XAxis x_axis() const;
-  /// Of the chosen lesson.
+  /// The form of the chosen lesson.
   FormState& form();
 };
 

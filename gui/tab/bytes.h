@@ -6,7 +6,7 @@
 
 namespace isobar {
 
-/// Seven bits a byte, the lowest first; the highest bit says that more follows.
+/// Seven bits a byte, the lowest first; the highest bit marks that more follows.
 inline void put_number(std::string& out, std::uint64_t value) {
   while (value >= 128) {
     out += static_cast<char>((value & 127U) | 128U);

@@ -14,11 +14,11 @@ struct Door {
       place;  ///< last folder of the address, 64 bits: other programs of this machine get no cookie of ours
   std::string token;               ///< 128 bits, in the printed address
   std::string pass;                ///< 128 bits, in the cookie
-  std::string proof;               ///< 128 bits, by which a page knows its program again
+  std::string proof;               ///< 128 bits, by which a page recognises its program
   std::vector<std::string> hosts;  ///< further names that the browser may know this machine by (--host)
 };
 
-/// As browsers write it: "Hub.example" is "hub.example". Error (exit code 2) for what is no name of a host
+/// The form of browsers: "Hub.example" is "hub.example". Error (exit code 2) for what is no name of a host
 /// alone, such as an address of the web or a name with a port.
 std::string host_name(std::string_view name);
 

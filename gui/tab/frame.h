@@ -11,7 +11,8 @@
 
 namespace isobar {
 
-constexpr int kParts = 256;  ///< of a pixel: places are rounded to these, as graphics cards do themselves
+constexpr int kParts =
+    256;  ///< parts of a pixel: places are rounded to these, as graphics cards do themselves
 
 /// Triangles with one clip rectangle and one texture. The vertices are its own, numbered from 0, so that a
 /// piece is the same wherever it stands in a list of ImGui's.
@@ -39,7 +40,7 @@ struct TabFrame {
 /// whose texture has none is left out, as are ImGui's callbacks, of which we use none.
 TabFrame take_frame(const ImDrawData& drawn, ImTextureID atlas, std::uint32_t (*number_of)(ImTextureID));
 
-constexpr int kTexels = 16;  ///< of a texel
+constexpr int kTexels = 16;  ///< parts of a texel
 
 /// `base` null: all of it. Empty where nothing at all changed, so that nothing is sent.
 std::string encode_frame(const TabFrame& frame, const TabFrame* base);

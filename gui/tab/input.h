@@ -18,7 +18,7 @@ class TabInput {
   bool is_empty() const { return waiting_.empty(); }
   bool is_button_down() const;
 
-  /// Before ImGui::NewFrame: as much as ImGui can tell apart in one frame; the rest waits for the next.
+  /// Before ImGui::NewFrame: as much as ImGui can take in one frame; the rest waits for the next.
   void apply();
   /// What this frame's Ctrl+V is to find in the clipboard; "" = as it was.
   const std::string& pasted() const { return pasted_; }
@@ -29,7 +29,7 @@ class TabInput {
   void let_go();
 
   std::deque<TabMessage> waiting_;
-  unsigned buttons_ = 0;  ///< that are held
+  unsigned buttons_ = 0;  ///< buttons that are held
   // Of this frame.
   std::optional<TabMessage> last_;
   unsigned changed_buttons_ = 0;

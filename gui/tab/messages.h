@@ -1,5 +1,5 @@
 #pragma once
-// What a tab says, read strictly: a message that is not exactly as docs/tab_protocol.md has it is refused
+// Messages of a tab, read strictly: one that is not exactly in the form of docs/tab_protocol.md is refused
 // whole; and what happens to its connection.
 #include <cstdint>
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace isobar {
 
-using TabId = std::uint32_t;  ///< of a connection, never given twice
+using TabId = std::uint32_t;  ///< number of a connection, never given twice
 
 constexpr std::size_t kMostMessageBytes = 64 * 1024;
 constexpr int kTabVersion = 1;
@@ -30,7 +30,7 @@ enum class TabSays : std::uint8_t {
   again
 };
 
-/// Of each kind only what it has; places in pixels of the frame.
+/// Each kind sets only what it has; places in pixels of the frame.
 struct TabMessage {
   TabSays says = TabSays::alive;
   int version = 0, width = 0, height = 0;  ///< hello, size
@@ -46,7 +46,7 @@ struct TabMessage {
 
 std::optional<TabMessage> read_message(std::string_view bytes);
 
-/// What a tab is told, beside frames.
+/// Messages to a tab, beside frames.
 enum class TabHears : std::uint8_t {
   frame = 1,
   texture,

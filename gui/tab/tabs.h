@@ -96,7 +96,7 @@ class TabTextures : public KeptTextures {
 class TabWords {
  public:
   void take(std::string_view title, std::string_view summary);
-  /// Of the frame that was drawn last.
+  /// Takes the rows of the frame that was drawn last.
   void take(const std::vector<ReadableRow>& rows);
 
   void greet(TabId tab) { told_[tab] = {}; }

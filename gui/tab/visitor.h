@@ -45,7 +45,7 @@ class Visitor : public std::enable_shared_from_this<Visitor> {
 
   boost::asio::basic_waitable_timer<std::chrono::steady_clock,
                                     boost::asio::wait_traits<std::chrono::steady_clock>, Executor>
-      patience_;  // of a request
+      patience_;  // limit of a request
   websocket::stream<Socket, /*deflateSupported=*/false>
       socket_;  // frames are compressed by us, once for all tabs
   const Door& door_;

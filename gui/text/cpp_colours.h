@@ -30,7 +30,7 @@ std::vector<ColouredPiece> colour_shell(std::string_view line);
 
 struct CodePage {
   std::vector<DiffLine> lines;
-  std::vector<std::vector<ColouredPiece>> colours;  ///< of each line
+  std::vector<std::vector<ColouredPiece>> colours;  ///< pieces of each line
   std::size_t longest = 0;                          ///< index of the line with the most bytes
   std::size_t added = 0, removed = 0;               ///< lines
 };

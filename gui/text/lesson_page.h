@@ -1,5 +1,5 @@
 #pragma once
-// A lesson's page, taken apart into what each beat shows; words of the glossary in it say what they mean.
+// A lesson's page, taken apart into what each beat shows; words of the glossary in it have their meaning.
 #include <map>
 #include <optional>
 #include <string>
@@ -23,7 +23,7 @@ class GlossaryWords {
 
  private:
   struct Name {
-    std::string exact;     ///< as it must stand there, where its capitals count; else ""
+    std::string exact;     ///< its exact form, where its capitals count; else ""
     std::string words;     ///< in small letters, blanks and hyphens alike as ' '
     std::size_t term = 0;  ///< index in `notes_`
   };

@@ -22,12 +22,12 @@ struct MarkdownBlock {
   enum class Kind { heading, paragraph, code, item, table, quote, rule, image, fold, fold_end };
 
   Kind kind = Kind::paragraph;
-  /// Of a heading: 1 to 6. Of an item or a quote: how deep it is nested, from 1. Of anything else: in how
-  /// many lists it stands. Never more than 100.
+  /// A heading: 1 to 6. An item or a quote: how deep it is nested, from 1. Anything else: in how many lists
+  /// it stands. Never more than 100.
   int level = 0;
-  /// Of an item: a bullet or "3."; empty for its second and later paragraphs.
+  /// An item's bullet or "3."; empty for its second and later paragraphs.
   std::string marker;
-  std::vector<TextSpan> spans;  // of an image: the words that stand for it
+  std::vector<TextSpan> spans;  // for an image: the words that stand for it
   std::string code;             // lines separated by "\n", none at the end
   std::string language;
   std::vector<std::vector<std::vector<TextSpan>>> rows;  // cells of a table; the first row is its header
@@ -35,7 +35,7 @@ struct MarkdownBlock {
 };
 
 /// Any bytes are accepted: what is not UTF-8 becomes U+FFFD, raw HTML but <details> stays as it is written.
-/// What is too large to be shown is cut, and a last paragraph says so.
+/// What is too large to be shown is cut, and a last paragraph reports it.
 std::vector<MarkdownBlock> parse_markdown(std::string_view text);
 
 /// A sentence in which `words` between backticks are code; nothing else in it has a meaning.

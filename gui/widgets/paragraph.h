@@ -1,5 +1,5 @@
 #pragma once
-// Running text with its styles, links and words that say what they mean; code in colours.
+// Running text with its styles, links and words with their meaning; code in colours.
 #include <string>
 #include <string_view>
 #include <vector>

@@ -20,14 +20,14 @@ struct PlotAsk {
 /// Three menu entries: save as SVG, PNG, CSV. What was chosen, if anything.
 std::optional<ExportKind> save_entries(Ui& ui);
 
-/// The same as a menu of its own that a right click into `box` opens.
+/// A menu of its own that a right click into `box` opens.
 std::optional<ExportKind> save_menu(Ui& ui, const Box& box);
 
 /// Draws the plot in `size` at the cursor. Ctrl and the wheel zoom at the mouse, dragging pans, shift and
 /// dragging selects, a double click or F fits, L makes y logarithmic; a right click opens a menu.
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size);
 
-/// The same for a picture of another kind: `paint` draws it and says where its axes lie, so that one
+/// Shows a picture of another kind: `paint` draws it and returns where its axes lie, so that one
 /// crosshair crosses them.
 PlotAsk show_plot(Ui& ui, const PlotSpec& spec, PlotView& view, PlotLink& link, ImVec2 size,
                   const std::function<PlotLayout(Canvas&, const Box&)>& paint);

@@ -23,13 +23,13 @@ struct UiItem {
   Box box;
   ImGuiID id = 0;
   ImGuiWindow* window = nullptr;
-  std::string words = {};  ///< of a text field: what stands in it
+  std::string words = {};  ///< contents of a text field
 };
 
 /// A row of words that a person would select and copy, where it stands in the frame.
 struct ReadableRow {
   std::string words;  ///< ends with a newline where the line that it is of does
-  Box box;            ///< of all of it
+  Box box;            ///< box of all of it
   Box seen;           ///< the part of it that no clip rectangle cuts off
   bool operator==(const ReadableRow&) const = default;
 };
@@ -63,7 +63,7 @@ class Ui {
   Bands& bands() { return bands_; }
   ImGuiCanvas canvas() { return ImGuiCanvas(*ImGui::GetWindowDrawList(), fonts_, textures_); }
 
-  /// `name` tells it from others with the same label; "" = the label does.
+  /// `name` distinguishes it from others with the same label; "" = the label does.
   bool button(std::string_view label, ButtonKind kind = ButtonKind::plain, bool enabled = true,
               std::string_view name = {});
   /// Words in small letters that do something.
@@ -78,7 +78,7 @@ class Ui {
   bool slider(std::string_view name, double* value, double least, double most, float width);
   /// One of `count` places; true when it was moved.
   bool scrubber(std::string_view name, int* place, int count, float width);
-  /// One of `count` places in order, which a mouse drags from one to the next; `words` say where it is.
+  /// One of `count` places in order, which a mouse drags from one to the next; `words` show where it is.
   bool notches(std::string_view name, int* at, int count, std::string_view words, float width);
   /// A place of this size at the cursor that can be clicked; draw its content over its box afterwards.
   Area area(std::string_view name, ImVec2 size);
@@ -91,7 +91,7 @@ class Ui {
   void fitted(std::string_view words, Face face, Colour colour, float less = 0);
   void dim(std::string_view words) { text(words, Face::small, theme().dim); }
   void wrapped(std::string_view words, Face face, Colour colour);
-  /// The same, of words that a person would copy.
+  /// `wrapped` for words that a user would copy.
   void wrapped_readable(std::string_view words, Face face, Colour colour);
   /// Sentences in small letters: what explains, what is to be noticed, what is wrong.
   void note(std::string_view words) { wrapped(words, Face::small, theme().dim); }
@@ -127,7 +127,7 @@ class Ui {
   /// The last ImGui item shows them, or their beginning.
   void readable(std::string_view words, Face face);
   void keep_readable(bool on) { keep_readable_ = on; }
-  /// Of the last frame, in the order in which they were drawn.
+  /// Rows of the last frame, in the order in which they were drawn.
   const std::vector<ReadableRow>& readable_rows() const { return rows_; }
 
   /// A key was pressed and no text is being typed.
