@@ -26,7 +26,7 @@ int say(const JsonLine& line, int code) {
   return code;
 }
 
-/// Prints it, and says whether it holds.
+/// Prints the finding, and returns whether the check holds.
 bool say_check(const std::string& name, const std::optional<Finding>& finding) {
   JsonLine line("check");
   line.add("name", name).add("holds", !finding);
@@ -34,7 +34,7 @@ bool say_check(const std::string& name, const std::optional<Finding>& finding) {
   return say(line, finding ? 1 : 0) == 0;
 }
 
-/// "isobar::mine::make_read_ahead" of what the loader says of a symbol that nothing defines; else its words.
+/// "isobar::mine::make_read_ahead" from the loader's error about an undefined symbol; else its error.
 std::string load_problem() {
   const std::string said = dlerror();
   const std::string head = "undefined symbol: ";

@@ -134,7 +134,7 @@ void hear_of_everything() {
   struct sigaction crash {};
   crash.sa_handler = on_crash;
   sigaction(SIGABRT, &crash, nullptr);
-  if (__asan_init == nullptr) {  // which says more
+  if (__asan_init == nullptr) {  // its report has more
     for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigaction(number, &crash, nullptr);
   }
   std::set_terminate(on_terminate);
@@ -162,7 +162,7 @@ bool run_body(const Check& check) {
     check.run();
     return true;
   } catch (const std::exception& error) {
-    // Behind the first line libtorch says where it threw, which is not the learner's.
+    // Behind the first line stands where libtorch threw, which is not the learner's.
     const std::string what = error.what();
     const std::string first = what.substr(0, what.find('\n'));
     report_finding({"no exception here", "the part threw one: " + first, "what throws"});

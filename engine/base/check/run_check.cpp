@@ -61,7 +61,7 @@ std::string or_your_file(const std::string& place, const std::string& source) {
   return place.empty() ? source : place;
 }
 
-/// What is told of a check that reached a limit.
+/// The finding for a check that reached a limit.
 Finding limit_finding(Limit limit, pid_t child, int report, const CheckSetting& setting) {
   const Stood stood = where_threads_stood(child, report, setting);
   const std::string place = or_your_file(stood.places, setting.source) + ": ";
@@ -85,7 +85,7 @@ Finding sanitizer_finding(const SanitizerReport& report, const CheckSetting& set
   const bool race = report.found == "data race";
   std::string places;
   for (const std::string& place : report.places) {
-    // Those behind say where threads and memory came from.
+    // Later lines are where threads and memory came from.
     if (places.find(race ? " and " : ":") != std::string::npos) break;
     if (places.find(place) == std::string::npos) places += (places.empty() ? "" : " and ") + place;
   }
@@ -96,7 +96,7 @@ Finding sanitizer_finding(const SanitizerReport& report, const CheckSetting& set
           .look = or_your_file(places, setting.source)};
 }
 
-/// What an assertion of the standard library says of an index; "" where none spoke.
+/// The message of an assertion of the standard library about an index; "" without one.
 std::string assertion_in(const std::string& said) {
   const std::size_t at = said.find("Assertion '");
   if (at == std::string::npos) return "";
@@ -114,12 +114,13 @@ Finding end_finding(int status, const std::string& said, const std::string& repo
             .look = or_your_file(place, setting.source)};
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
-    return {"the check to go on", "it was killed, as where the machine has no memory left",
+    return {"the check to continue", "it was killed, as where the machine has no memory left",
             setting.source + ": what takes memory?"};
   if (WIFSIGNALED(status))
     return {"no crash", fmt::format("signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status))),
             setting.source};
-  return {"the check to go on", fmt::format("the program was ended with exit code {}", WEXITSTATUS(status)),
+  return {"the check to continue",
+          fmt::format("the program was ended with exit code {}", WEXITSTATUS(status)),
           "calls of exit, quick_exit or abort in " + setting.source};
 }
 

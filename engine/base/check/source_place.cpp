@@ -20,7 +20,7 @@ extern char** environ;
 namespace isobar {
 namespace {
 
-/// What a program says; "" where it cannot be started.
+/// The output of a program; "" where it cannot be started.
 std::string said_by(const std::vector<std::string>& words) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return "";
@@ -88,7 +88,7 @@ bool ends_in(const std::string& file, const std::string& source) {
          file.compare(file.size() - source.size(), source.size(), source) == 0;
 }
 
-/// What a line of a report says was found; "" where it says nothing of that.
+/// What was found, from a line of a report; "" where it does not have that.
 std::string found_in(const std::string& line) {
   const auto after = [&](const std::string& word) {
     const std::size_t at = line.find(word);

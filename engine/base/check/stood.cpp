@@ -24,8 +24,8 @@ namespace {
 
 constexpr const char* kSleeps = "sleeps";
 
-/// What a thread waits for, by the function of the system that it is in; "" where it computes. What the
-/// learner's functions are called says nothing.
+/// What a thread waits for, by the function of the system that it is in; "" where it computes. The names
+/// of the learner's functions do not count.
 std::string waits_for(const std::vector<std::vector<SourcePlace>>& calls, const std::string& source) {
   static const std::vector<std::pair<const char*, const char*>> known = {
       {"pthread_cond_", "waits for a condition variable"},
@@ -109,7 +109,7 @@ Stood where_threads_stood(pid_t pid, int report, const CheckSetting& setting) {
                     answer.thread == pid ? "the thread of the check" : fmt::format("thread {}", number),
                     waits.empty() ? "computes on and on" : waits, place.empty() ? "" : " at " + place);
   }
-  if (out.text.empty()) out.text = "none of its threads says where it is";
+  if (out.text.empty()) out.text = "none of its threads reports where it is";
   return out;
 }
 

@@ -7,7 +7,7 @@
 namespace isobar {
 namespace {
 
-/// One thing that faults need: what is said where it is missing, and what would help. Both may name {fault},
+/// One thing that faults need: the text where it is missing, and what would help. Both may name {fault},
 /// {device}, {amp}, {tp}, {ranks}, {more_ranks} and {batch}.
 struct Need {
   bool (*asked)(const FaultRow& row);
@@ -28,7 +28,7 @@ bool shows(const FaultRow& row) {
 
 constexpr const char* kFusionIsOff = "the fault {fault} is one of a fusion that is off";
 
-// The first one that is missing is told.
+// The first one that is missing is reported.
 // clang-format off
 constexpr Need kNeeds[] = {
     {shows<Shows::on_cuda, Shows::in_recording>, [](const Config&, bool on_cuda) { return !on_cuda; },
@@ -93,7 +93,7 @@ constexpr Need kNeeds[] = {
     {is<Fault::unfused_adam>, [](const Config& c, bool) { return !c.fusion.adam; },
      kFusionIsOff, "--set fusion.adam=true"},
     {is<Fault::nan_in_padding>, [](const Config&, bool on_cuda) { return on_cuda; },
-     "the fault nan_in_padding is told apart from a broken gradient on a CPU only", "run.device=cpu"},
+     "the fault nan_in_padding can be distinguished from a broken gradient on a CPU only", "run.device=cpu"},
     // Without the fused norm only the tensors are looked at.
     {is<Fault::nan_in_padding>, [](const Config& c, bool) { return !c.fusion.grad_norm; },
      kFusionIsOff, "--set fusion.grad_norm=true"},

@@ -27,7 +27,7 @@ RunArguments parse_run_arguments(const std::vector<std::string>& arguments, cons
           "starts them instead, and elsewhere whatever sets RANK and WORLD_SIZE");
   app.add("--run-dir", out.run_dir, "the run folder; default runs/" + lesson.name + "-<date>-<time>-<xxxx>");
   app.add("--resume", out.settings.resume,
-          "go on with this run (a folder, a name, or last), in its folder, from its newest good checkpoint");
+          "continue this run (a folder, a name, or last), in its folder, from its newest good checkpoint");
   app.footer("Every key, its default and what it means: lessons/base.toml");
   out.help = !app.parse(arguments, out.help_text);
   out.resumes_by_key = take_resume_key(out.settings);

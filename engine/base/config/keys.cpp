@@ -11,7 +11,7 @@ namespace isobar {
 namespace {
 
 constexpr double kManyValues = 1e15;  // counts beyond this are typing mistakes and would overflow products
-constexpr double kMostLine = 1e6;     // of a line whose squares are added up
+constexpr double kMostLine = 1e6;     // for lines, whose squares are added up
 
 Key text(const char* name, std::string& place) { return {name, &place}; }
 

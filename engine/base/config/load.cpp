@@ -71,7 +71,7 @@ class Layers {
   Config base_;
 };
 
-/// The entries of run.toml's [environment] say where a run was made and are not settings.
+/// The entries of run.toml's [environment] describe where a run was made and are not settings.
 std::vector<TomlEntry> without_environment(std::vector<TomlEntry> entries) {
   std::erase_if(entries, [](const TomlEntry& entry) { return entry.key.rfind("environment.", 0) == 0; });
   return entries;
@@ -181,7 +181,7 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
   LoadedConfig loaded = read_config(home, lesson, settings, device_kind);
   validate(loaded.config, loaded.origins, honours(lesson, "train.global_batch"));
   if (!settings.resume.empty() && loaded.config.run.measure != MeasureKind::none) {
-    throw Error("a run that only measures does not go on with another", "--resume " + settings.resume,
+    throw Error("a run that only measures cannot continue another", "--resume " + settings.resume,
                 "leave out --resume, or run.measure");
   }
   check_choices(lesson, loaded, home);

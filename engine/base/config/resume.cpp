@@ -24,7 +24,7 @@ bool take_resume_key(Settings& settings) {
   };
   if (std::erase_if(settings.sets, is_key) == 0) return false;
   if (!settings.resume.empty() && !named.empty())
-    throw Error("the run to go on with is named twice", "--resume and train.resume", "--resume alone");
+    throw Error("the run to continue is named twice", "--resume and train.resume", "--resume alone");
   if (settings.resume.empty()) settings.resume = named;
   return true;
 }
@@ -36,7 +36,7 @@ Settings resumed_settings(const Settings& settings, const fs::path& run) {
   }
   const fs::path file = run / "run.toml";
   if (!fs::exists(file)) {
-    throw Error("there is no run to go on with: the folder has no run.toml", run.string(),
+    throw Error("there is no run to continue: the folder has no run.toml", run.string(),
                 "--resume names a run folder; ./isobar runs lists them");
   }
   Settings out = settings;
@@ -50,7 +50,7 @@ bool may_change_on_resume(const std::string& key, const Config& before) {
       "train.report_every", "train.checkpoint_every", "train.keep_checkpoints",
       "train.init",         "train.save_init",        "amp.max_skips",
       "amp.histogram_every"};
-  // Checkpoints hold whole tensors, whoever had which piece.
+  // Checkpoints hold whole tensors, whichever rank had which piece.
   if (key == "train.resume" || key.rfind("run.", 0) == 0 || key.rfind("mesh.", 0) == 0) return true;
   if (key.rfind("comm.", 0) == 0) return key != "comm.sync";  // how ranks talk, not what they agree on
   if (key == "train.steps")

@@ -183,7 +183,7 @@ void check_enough_samples(const LoadedConfig& loaded) {
     const char* name;
     const char* key;
     std::int64_t limit;
-    std::int64_t batch;  ///< of a rank
+    std::int64_t batch;  ///< a rank's
   };
   const std::int64_t batch = micro_batch(config);
   for (const Split& split :

@@ -44,7 +44,7 @@ std::vector<fs::path> control_groups(const std::string& controller, const fs::pa
   if (!place) return {};
   const std::string mount = place->mount.string();
   std::string below = place->below;
-  while (below.rfind("/..", 0) == 0) below.erase(0, 3);  // of a group beside those of the container
+  while (below.rfind("/..", 0) == 0) below.erase(0, 3);  // the path of a group beside those of the container
   std::error_code code;
   while (!below.empty() && !fs::is_directory(mount + below, code))
     below.erase(0, std::min(below.find('/', 1), below.size()));

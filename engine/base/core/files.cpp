@@ -85,7 +85,7 @@ void check_empty(const FileDescriptor& file, const fs::path& path) {
   const ssize_t got = pread(file.number(), &byte, 1, 0);
   if (got < 0) throw system_error("cannot read the file", path.string(), errno);
   if (got > 0)
-    throw Error("the file says that it is empty, and is not", path.string(),
+    throw Error("the file is marked as empty, and is not", path.string(),
                 "is it a file of the system? copy it");
 }
 
@@ -121,7 +121,7 @@ FileDigest digest_of(const fs::path& path) {
 
 WholeFileWriter::WholeFileWriter(fs::path path)
     : path_(std::move(path)), part_(path_.string() + fmt::format(".part-{}", getpid())) {
-  ::unlink(part_.c_str());  // of a process of the same number that was killed; a link would lead elsewhere
+  ::unlink(part_.c_str());  // left by a killed process of the same number; a link would lead elsewhere
   file_ = FileDescriptor(::open(part_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!file_.is_open()) throw system_error("cannot create the file", part_.string(), errno);
 }

@@ -14,7 +14,7 @@ namespace {
 using Library = nlohmann::json;
 
 constexpr std::size_t kMostLevels = 100;
-constexpr std::size_t kMostKeys = 10'000;  // of one object: they are looked for one by one
+constexpr std::size_t kMostKeys = 10'000;  // in one object: they are looked for one by one
 
 class Forwarder final : public nlohmann::json_sax<Library> {
  public:

@@ -22,7 +22,7 @@ constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
 std::atomic<std::uint64_t> promised = 0;
 
-/// Of a file of lines "key number": the numbers by their keys; none when it is not there.
+/// The numbers by their keys in a file of lines "key number"; none when it is not there.
 std::map<std::string, std::uint64_t> numbers_in(const fs::path& file) {
   std::map<std::string, std::uint64_t> out;
   std::ifstream in(file);
@@ -55,7 +55,7 @@ GroupMemory memory_of(const fs::path& group) {
     return found == details.end() ? otherwise : found->second;
   };
   GroupMemory out;
-  // The last one also knows limits of groups above that a container does not see.
+  // The last one also counts limits of groups above that a container does not see.
   out.limit = std::min({number_of(group / "memory.max", kNoLimit),
                         number_of(group / "memory.limit_in_bytes", kNoLimit),
                         detail("hierarchical_memory_limit", kNoLimit)});

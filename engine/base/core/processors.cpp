@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostThreads = 4096;  // of run.threads too
+constexpr int kMostThreads = 4096;  // the bound of run.threads too
 constexpr std::int64_t kWhole = 100;
 
 /// The whole numbers of a list "8,2"; empty when something else is in it.

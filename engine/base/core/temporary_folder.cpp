@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 fs::path temporary_folder() {
   std::string named;
   fs::path folder = "/tmp";
-  for (const char* const name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // as temp_directory_path()
+  for (const char* const name : {"TMPDIR", "TMP", "TEMP", "TEMPDIR"}) {  // the order of temp_directory_path()
     const char* const value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
     named = name;

@@ -50,7 +50,7 @@ void sleep_until_us(std::int64_t due_us, const std::stop_token& stop) {
   std::mutex mutex;
   std::condition_variable stopped;
   const std::stop_callback wake(stop, [&] {
-    { const std::lock_guard guard(mutex); }  // whoever is about to wait does so first
+    { const std::lock_guard guard(mutex); }  // a thread that is about to wait does so first
     stopped.notify_all();
   });
   std::unique_lock lock(mutex);

@@ -11,9 +11,9 @@ namespace {
 
 /// The part of a record that lies in one chunk: `channels` x `rows` x `columns` values from its corner.
 struct Part {
-  std::int64_t channel = 0, row = 0, column = 0;  ///< of the corner
+  std::int64_t channel = 0, row = 0, column = 0;  ///< place of the corner
   std::int64_t channels = 0, rows = 0, columns = 0;
-  std::uint64_t byte = 0;  ///< of the corner in the file, or kMissingChunk
+  std::uint64_t byte = 0;  ///< place of the corner in the file, or kMissingChunk
 };
 
 class BoxReader {

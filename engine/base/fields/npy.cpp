@@ -186,7 +186,7 @@ Start parse_start(std::span<const std::byte> bytes, std::uint64_t file_bytes, co
           static_cast<std::size_t>(*wanted / value_bytes), header.shape};
 }
 
-/// The values, which `read` copies to where it is told.
+/// The values, which `read` copies into the given place.
 template <class Read>
 NpyArray values_of(const Start& start, const Read& read) {
   NpyArray array;

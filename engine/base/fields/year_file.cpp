@@ -43,11 +43,11 @@ struct YearFile::State {
   FileDescriptor file;
   struct stat status {};  ///< when it was opened
   H5Table table;
-  std::mutex mutex;                  ///< of the reader
+  std::mutex mutex;                  ///< guards the reader
   std::unique_ptr<H5Reader> reader;  ///< compressed only, from the first record on
 };
 
-/// A copy of a data set that goes on under a running training would give it records of two data sets.
+/// A data set that is still being copied under a running training would give it records of two data sets.
 void YearFile::State::check_unchanged() const {
   const struct stat now = current_status();
   std::string change;
@@ -158,7 +158,7 @@ std::uint64_t YearFile::record_bytes() const {
 
 namespace {
 
-/// What goes wrong while `body` runs is said with the record.
+/// Errors while `body` runs get the name of the record.
 template <typename Body>
 void naming_record(std::int64_t time, const Body& body) {
   try {

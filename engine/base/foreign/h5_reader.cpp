@@ -36,7 +36,7 @@ fs::path program_beside_this() {
   return self.parent_path() / "isobar-h5";
 }
 
-/// The loader may need to be told where the library is; nothing else of our environment is its business.
+/// The loader may need the path of the library; the child gets nothing else of our environment.
 std::vector<std::string> small_environment() {
   std::vector<std::string> out;
   const char* libraries = std::getenv("LD_LIBRARY_PATH");
@@ -123,7 +123,7 @@ void H5Reader::fail(const std::string& reason, const Waiting& waiting, const std
   throw waiting.error(reason, hint);
 }
 
-/// The child closed its end: it is dying or dead, and its own end says how.
+/// The child closed its end: it is dying or dead, and its exit status has the reason.
 void H5Reader::explain_death(const Waiting& waiting) {
   siginfo_t about{};
   for (int waited_ms = 0; waited_ms < patience_ms_; waited_ms += 2) {
@@ -141,7 +141,7 @@ void H5Reader::explain_death(const Waiting& waiting) {
   const int code = WEXITSTATUS(status);
   if (code == 127) {
     throw waiting.error("the program that reads HDF5 files does not start (exit code 127)",
-                        "is the HDF5 library installed? ./isobar doctor says what is missing");
+                        "is the HDF5 library installed? ./isobar doctor lists what is missing");
   }
   fail(fmt::format("the HDF5 reader gave up (exit code {})", code), waiting);
 }

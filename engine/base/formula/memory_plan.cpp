@@ -17,8 +17,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kMostRanks = 4096;    // that a suggestion looks at
-constexpr std::int64_t kMostPasses = 65536;  // the same, of train.accumulate
+constexpr std::int64_t kMostRanks = 4096;    // the largest that a suggestion tries
+constexpr std::int64_t kMostPasses = 65536;  // for train.accumulate, likewise
 
 /// Measured with a model of nothing (tests/lessons); of a CUDA device what its context and libraries usually
 /// take.
@@ -40,10 +40,10 @@ std::uint64_t slots_of(const Config& config) {
   return config.loader.kind == LoaderKind::workers && data.workers > 0 ? ahead + 1 : 0;  // one is in use
 }
 
-/// Of the data, on the device that trains. On a CUDA device the batch in use and, of the pipeline, two ahead
-/// of it and the raw fields of one that is arriving. On a CPU the batch in use, or the slots of both loaders,
-/// which take whole huge pages (core/large_memory.h) and of which validation makes no more than it has
-/// batches; and the climatologies of both data sets.
+/// Bytes of the data on the device that trains. On a CUDA device the batch in use and, of the pipeline, two
+/// ahead of it and the raw fields of one that is arriving. On a CPU the batch in use, or the slots of both
+/// loaders, which take whole huge pages (core/large_memory.h) and of which validation makes no more than it
+/// has batches; and the climatologies of both data sets.
 std::uint64_t data_bytes(const Config& config, bool on_cuda) {
   const auto field_bytes =
       static_cast<std::uint64_t>(config.data.channels * config.data.grid[0] * config.data.grid[1]) *

@@ -86,7 +86,7 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
   const bool waits = in_buckets && config.comm.bucket_order == BucketOrder::forward;
   const bool overlaps = config.comm.overlap && !waits && config.comm.sync != SyncKind::at_end &&
                         config.comm.sync != SyncKind::per_parameter;
-  if (in_buckets && !config.comm.bucket_view) out.backward_us += copy_us;  // as they become ready
+  if (in_buckets && !config.comm.bucket_view) out.backward_us += copy_us;  // copied when they become ready
   std::vector<BucketTime> buckets;
   double ready = 0;
   for (const double bytes : messages_of(config, gradient_bytes)) {

@@ -31,8 +31,8 @@ struct Piece {
 };
 
 struct ElementBytes {
-  double plain = 0;  ///< of chains of plain operations
-  double fused = 0;  ///< of kernels that do a piece at once
+  double plain = 0;  ///< time of chains of plain operations
+  double fused = 0;  ///< time of kernels that do a piece at once
 
   void add(const Piece& piece, bool is_fused) {
     (is_fused ? fused : plain) += is_fused ? piece.fused : piece.plain;
@@ -112,8 +112,8 @@ double byte_us(double tb_per_s, const DeviceRates& device) {
   return kMicro / ((tb_per_s > 0 ? tb_per_s : device.element_tb_per_s) * kTera);
 }
 
-/// Of a device whose rates were published the rest of misc goes with the values of a batch, and was told for
-/// base with 16 samples.
+/// For a device whose rates were published the rest of misc goes with the values of a batch; it was published
+/// for base with 16 samples.
 double ends_us(const StepForm& form, const DeviceRates& device) {
   const double values = values_of(form.shape, form.batch);
   if (device.is_processor)

@@ -15,7 +15,7 @@ namespace isobar {
 std::string find_program(const std::string& name) {
   const char* const path = std::getenv("PATH");
   for (const std::string& folder : split(path == nullptr ? "" : path, ':')) {
-    const std::string file = folder + "/" + name;  // of this folder none is taken: it is anybody's
+    const std::string file = folder + "/" + name;  // nothing is taken from this folder: it is anybody's
     if (!folder.empty() && folder[0] == '/' && access(file.c_str(), X_OK) == 0) return file;
   }
   return "";

@@ -30,7 +30,7 @@ bool is_ours(const std::string& name) {
          (name.rfind("rank-", 0) == 0 && name.ends_with(".status"));
 }
 
-/// `owner` goes last, and stays with what others put there: by its lock the next sweep knows the folder.
+/// `owner` goes last, and stays with what others put there: by its lock the next sweep recognises the folder.
 void remove_ours(const fs::path& folder, const RemoveMore& remove_more) {
   std::error_code code;
   if (remove_more) remove_more(folder);
@@ -83,7 +83,7 @@ PrivateFolder::PrivateFolder(RemoveMore remove_more) : remove_more_(std::move(re
     if (!lock_.is_open()) throw system_error("cannot make a file", (path_ / kOwner).string(), errno);
     struct stat status {};
     const bool is_held = flock(lock_.number(), LOCK_EX | LOCK_NB) == 0;
-    if (!is_held && errno != EWOULDBLOCK) {  // a file system that knows no locks
+    if (!is_held && errno != EWOULDBLOCK) {  // a file system without locks
       lock_.close();
       ::unlink((path_ / kOwner).c_str());  // without it no sweep takes the folder
       return;

@@ -34,9 +34,9 @@ std::string hint_for(std::string_view name) {
 const char* required(const Get& get, const char* name) {
   const char* const text = get(name);
   if (text != nullptr) return text;
-  throw Error(
-      std::string("the environment says that several processes train together, and ") + name + " is not set",
-      name, hint_for(name));
+  throw Error(std::string("the environment describes several processes that train together, and ") + name +
+                  " is not set",
+              name, hint_for(name));
 }
 
 int number(const Get& get, const char* name, int least, int most) {
@@ -51,7 +51,7 @@ int number(const Get& get, const char* name, int least, int most) {
   return value;
 }
 
-/// The same for one that need not be there.
+/// Reads a number that need not be there.
 int number_or(const Get& get, const char* name, int least, int most, int otherwise) {
   return get(name) == nullptr ? otherwise : number(get, name, least, most);
 }
@@ -73,7 +73,7 @@ std::string checked_host(const Get& get, const char* name) {
 RankEnvironment of_variables(const Get& get) {
   RankEnvironment out;
   out.world = number(get, "WORLD_SIZE", 1, kMostRanks);
-  if (out.world == 1) {  // of a pod or a notebook, say, where the others need not be there
+  if (out.world == 1) {  // in a pod or a notebook, where the others need not be there
     number_or(get, "RANK", 0, 0, 0);
     number_or(get, "LOCAL_RANK", 0, 0, 0);
   } else {
@@ -178,7 +178,7 @@ RankEnvironment of_slurm_step(const Get& get, std::uint32_t step) {
   return out;
 }
 
-/// What an mpirun tells each of its processes.
+/// The variables that an mpirun sets for its processes.
 struct MpiNames {
   const char* world;
   const char* rank;
@@ -189,8 +189,8 @@ constexpr MpiNames kOpenMpi = {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "
                                "OMPI_COMM_WORLD_LOCAL_SIZE"};
 constexpr MpiNames kPmi = {"PMI_SIZE", "PMI_RANK", "MPI_LOCALRANKID", "MPI_LOCALNRANKS"};
 
-/// Those of an mpirun that started this process, null where none did. An srun with PMI sets PMI_* as well:
-/// then the step knows more.
+/// The variables of an mpirun that started this process, null where none did. An srun with PMI sets PMI_* as
+/// well: then the step's are better.
 const MpiNames* mpi_names(const Get& get, bool in_step) {
   if (get(kOpenMpi.world) != nullptr) return &kOpenMpi;
   if (get(kPmi.world) == nullptr) return nullptr;
@@ -245,7 +245,7 @@ std::string launcher_above() {
   return std::to_string(getppid());
 }
 
-constexpr std::int64_t kFirstPort = 15'000;  // below the ports that systems give to whoever asks
+constexpr std::int64_t kFirstPort = 15'000;  // below the ports that systems give to programs that ask for one
 constexpr std::int64_t kPorts = 17'000;
 
 }  // namespace

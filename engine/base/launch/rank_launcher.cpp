@@ -35,10 +35,10 @@ namespace {
 
 constexpr std::int64_t kSameRequest_us = 250'000;  // launchers and schedulers send one to all they know
 constexpr std::int64_t kHurry_us = 600'000;        // from a second request to SIGKILL
-constexpr std::int64_t kLastWords_us = 1'000'000;  // for what is left to say
+constexpr std::int64_t kLastWords_us = 1'000'000;  // for the last output
 constexpr int kCheckpointed = static_cast<int>(Exit::checkpointed);
 constexpr const char* kRunLink = "run";
-constexpr const char* kConsequence = "this is a consequence";  // as comm says it of a lost rank
+constexpr const char* kConsequence = "this is a consequence";  // comm's words for a lost rank
 
 struct Child {
   pid_t pid = 0;
@@ -104,8 +104,8 @@ class Group {
   bool live_line_ = false;
   std::uint64_t oom_kills_ = 0;
   std::int64_t begin_us_ = 0;
-  std::int64_t first_us_ = 0;  ///< of the first failure, 0 = none yet
-  std::int64_t asked_us_ = 0;  ///< of the first request to stop
+  std::int64_t first_us_ = 0;  ///< time of the first failure, 0 = none yet
+  std::int64_t asked_us_ = 0;  ///< time of the first request to stop
   bool hurried_ = false;       ///< a second one came
   std::set<int> asked_;        ///< signals that were passed on
   std::int64_t kill_us_ = std::numeric_limits<std::int64_t>::max();
@@ -288,7 +288,7 @@ void Group::judge() {
   for (RankEnded& rank : out_.ranks) {
     const Child& child = children_[static_cast<std::size_t>(rank.rank)];
     std::optional<RankStatus> said = read_rank_status(folder_.path() / kRunLink, rank.rank);
-    if (!said) said = read_rank_status(folder_.path(), rank.rank);  // what it said where ranks meet
+    if (!said) said = read_rank_status(folder_.path(), rank.rank);  // its status where ranks meet
     if (said && said->pid == child.pid) rank.status = said;
     if (!failed(rank) || (child.killed_here && !rank.stopped)) continue;
     const Key key{suspicion(rank), child.sweep, rank.signal == 0, rank.rank};
@@ -310,7 +310,7 @@ void Group::judge() {
   out_.code = first.stopped ? static_cast<int>(Exit::failed) : first.code;
 }
 
-/// SIGPIPE is ignored for as long as it lives: training goes on when nobody reads what it says.
+/// SIGPIPE is ignored for as long as it lives: training continues when nobody reads its output.
 class IgnoredPipe {
  public:
   IgnoredPipe() : before_(std::signal(SIGPIPE, SIG_IGN)) {}

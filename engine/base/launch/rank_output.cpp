@@ -49,7 +49,7 @@ void OutputQueue::write_some() {
   const std::size_t bytes = std::min(kAtOnce_bytes, waiting_.size() - written_);
   const ssize_t done = write(to_, waiting_.data() + written_, bytes);
   if (done < 0 && (errno == EINTR || errno == EAGAIN)) return;
-  if (done <= 0) {  // training goes on
+  if (done <= 0) {  // training continues
     is_lost_ = errno != EPIPE && !reader_left(to_);
     to_ = -1;
   }

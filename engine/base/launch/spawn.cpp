@@ -51,7 +51,7 @@ HeldSignals::HeldSignals() {
   for (const int number : {SIGCHLD, SIGTSTP, SIGCONT}) sigaddset(&set_, number);
   pthread_sigmask(SIG_BLOCK, &set_, &before_);
   // A signal that is ignored, as a shell leaves SIGINT for what it starts in the background, is never held;
-  // and where SIGCHLD is ignored, nobody tells that the program ended, or how.
+  // and where SIGCHLD is ignored, the end of the program goes unnoticed.
   for (const int number : {SIGINT, SIGTERM, SIGUSR1, SIGCHLD}) std::signal(number, SIG_DFL);
   file_ = FileDescriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!file_.is_open()) throw system_error("cannot hear signals", "signalfd", errno);

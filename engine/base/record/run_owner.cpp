@@ -96,12 +96,12 @@ std::string job_of_slurm() {
 struct Other {
   std::string text, host, pid;
   bool lives = false;          ///< it holds the lock, or is a process of this machine
-  std::int64_t silent_s = -1;  ///< of another machine; -1 = of this one, or nobody
+  std::int64_t silent_s = -1;  ///< for an owner on another machine; -1 = on this one, or none
 
   bool may_write(std::int64_t fresh_s) const { return lives || (silent_s >= 0 && silent_s < fresh_s); }
 };
 
-/// Of this view of processes: the one that wrote `text` is there.
+/// Whether the process that wrote `text` is there, as far as this one sees processes.
 bool is_there(const std::string& text) {
   const auto pid = static_cast<pid_t>(std::strtol(line_of(text, "pid").c_str(), nullptr, 10));
   return line_of(text, "view") == process_view() && pid > 0 && kill(pid, 0) == 0 &&
@@ -111,7 +111,7 @@ bool is_there(const std::string& text) {
 Other look(const FileDescriptor& file, const fs::path& path, const std::string& host) {
   Other out;
   const bool locked = flock(file.number(), LOCK_EX | LOCK_NB) == 0;
-  const bool held = !locked && errno == EWOULDBLOCK;  // else this file system knows no locks
+  const bool held = !locked && errno == EWOULDBLOCK;  // else this file system has no locks
   out.text.resize(static_cast<std::size_t>(std::min(file_size(file, path), kMostBytes)));
   pread_exactly(file, path, 0, std::as_writable_bytes(std::span(out.text)));
   out.host = line_of(out.text, "host");
@@ -138,7 +138,7 @@ FileDescriptor try_to_take(const fs::path& folder, const std::string& host, bool
     if (same_job && may_wait) return {};
     throw Error(fmt::format("another process writes to this run: {} on {}", other.pid, other.host),
                 folder.string(),
-                other.lives ? "stop it first; ./isobar show tells how far it is"
+                other.lives ? "stop it first; ./isobar show prints how far it is"
                             : fmt::format("its last sign is {} s old: stop it, or where its machine died, "
                                           "try again in {} s",
                                           other.silent_s, fresh_s - other.silent_s));

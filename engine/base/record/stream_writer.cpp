@@ -66,7 +66,7 @@ StreamWriter::StreamWriter(std::filesystem::path path, int flush_ms, StreamStart
 StreamWriter::~StreamWriter() {
   try {
     finish();
-  } catch (...) {  // a destructor on the way out of an error: that error is the one to be told
+  } catch (...) {  // a destructor on the way out of an error: that error is the one to be reported
   }
 }
 

@@ -42,7 +42,7 @@ std::string read_png(protozero::pbf_reader picture) {
   return png;
 }
 
-/// The name of the plugin of TensorBoard that a value is for; "" where it is not told.
+/// The name of the plugin of TensorBoard that a value is for; "" where it is not known.
 std::string read_plugin(protozero::pbf_reader metadata) {
   std::string name;
   while (metadata.next()) {

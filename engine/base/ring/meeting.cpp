@@ -26,7 +26,7 @@ void wait_for_file(const std::string& file, int rank, const RingMeeting& meeting
     if (steady_us() >= due_us)
       throw Error(fmt::format("rank {} did not come within {:g} s", rank,
                               1e-6 * static_cast<double>(meeting.timeout_us)),
-                  "the meeting of the ranks", "look at what that rank said last", Exit::failed);
+                  "the meeting of the ranks", "see the last output of that rank", Exit::failed);
     pause_us(kFileLook_us);
   }
 }

@@ -68,7 +68,7 @@ void RingEngine::try_at_once(RingJob& job) {
   close_first(outcome);
 }
 
-/// Takes the first job from the line unless it is to go on; with mutex_ held.
+/// Takes the first job from the line unless it is to continue; with mutex_ held.
 void RingEngine::close_first(Outcome outcome) {
   if (outcome == Outcome::late || outcome == Outcome::moved) return;
   RingJob& job = *open_.front();
@@ -99,12 +99,12 @@ bool RingEngine::wait(const RingJob& job, std::int64_t timeout_us) {
   }
   if (job.state_.load() == RingJob::State::done) return true;
   throw Error(links_.what_broke().value_or("the ring was given up"), fmt::format("ring, rank {}", rank()),
-              "look at what that rank said last", Exit::failed);
+              "see the last output of that rank", Exit::failed);
 }
 
 void RingEngine::work(const std::stop_token& stop) {
   const std::stop_callback wake(stop, [this] {
-    { const std::lock_guard guard(mutex_); }  // whoever is about to wait does so first
+    { const std::lock_guard guard(mutex_); }  // a thread that is about to wait does so first
     changed_.notify_all();
   });
   std::unique_lock lock(mutex_);

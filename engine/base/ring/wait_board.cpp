@@ -11,7 +11,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;  // of the header; the rows lie behind it
+constexpr std::uint64_t kPage = 4096;  // size of the header; the rows lie behind it
 constexpr std::size_t kMostText = 1000;
 constexpr int kThingBit = 32;
 constexpr int kSentenceLooks = 1000;  // for the rest of a sentence: its rank may have been killed over it

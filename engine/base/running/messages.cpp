@@ -21,25 +21,25 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kNap_us = 100;  // of a rank that waits for two others, and is woken by one
+constexpr std::int64_t kNap_us = 100;  // for a rank that waits for two others, and is woken by one
 constexpr int kTurns = 20;             // before it
 constexpr int kNobody = -1;
 constexpr double kRounding_us = 1e-3;
 constexpr const char* kWhere = "messages between ranks";
 constexpr const char* kFasterLink = "a faster comm.link, or a longer comm.timeout_s";
-constexpr const char* kLast = "look at what that rank said last";
+constexpr const char* kLast = "see the last output of that rank";
 constexpr const char* kOrder = "has every receive its send on the other rank, in the same order and size?";
 
-/// In front of the values of each piece; of the first one of a message it says what comes.
+/// In front of the values of each piece; the first one of a message describes what comes.
 struct PieceHead {
-  alignas(64) std::int64_t number;  ///< of the message among those between the two ranks, from 0
+  alignas(64) std::int64_t number;  ///< number of the message between the two ranks, from 0
   std::int64_t bytes;
   double arrival_us;
 };
 
 constexpr std::size_t kPiece = (RingLinks::kSlotBytes - sizeof(PieceHead)) / sizeof(float);
 
-/// Of pairs in order of the lower rank, then of the higher one.
+/// The index of a pair in the order of the lower rank, then of the higher one.
 std::uint64_t pair_index(int low, int high, int size) {
   const auto before = static_cast<std::uint64_t>(low), of = static_cast<std::uint64_t>(size);
   return before * of - before * (before + 1) / 2 + static_cast<std::uint64_t>(high - low - 1);
@@ -286,7 +286,7 @@ void Messages::Impl::await_lost(std::int64_t due_us) {
   fail_late();
 }
 
-/// As many tokens as there are other ranks go round: the last one that comes has heard of all.
+/// One token for each other rank goes round: the last one that comes has heard of all.
 void Messages::Impl::meet() {
   if (meeting.size == 1) return;
   check_all_well();
@@ -335,7 +335,7 @@ void Messages::Impl::fail_late() {
        fmt::format("rank {}, meeting of all ranks", cause.rank), kLast);
 }
 
-/// All ranks say the same, and what the first of them found.
+/// All ranks report one error: what the first of them found.
 void Messages::Impl::fail(const std::string& what, const std::string& where, const char* hint) {
   const std::vector<std::string> said = split(board->blame(what + '\n' + where + '\n' + hint), '\n');
   followed = true;

@@ -16,7 +16,7 @@ constexpr std::array<int, 4> kSignals = {SIGINT, SIGTERM, SIGUSR1, SIGHUP};
 constexpr std::int64_t kSameRequest_us = 250'000;
 
 volatile std::sig_atomic_t requested_signal = 0;
-std::atomic<std::int64_t> ending_since_us = 0;  // of the first SIGINT or SIGTERM
+std::atomic<std::int64_t> ending_since_us = 0;  // time of the first SIGINT or SIGTERM
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
 void on_signal(int number) {

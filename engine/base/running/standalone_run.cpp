@@ -102,7 +102,7 @@ StandaloneRun::StandaloneRun(const LessonInfo& lesson, const RunArguments& argum
     : lesson_(lesson), environment_(read_rank_environment()) {
   Settings settings = arguments.settings;
   if (!settings.resume.empty())
-    throw Error(fmt::format("{} keeps no checkpoints, so there is nothing to go on from", lesson.name),
+    throw Error(fmt::format("{} keeps no checkpoints, so there is nothing to resume", lesson.name),
                 "--resume", "leave it out");
   if (environment_.launched_by != LaunchedBy::nobody)
     settings.sets.push_back("run.ranks=" + std::to_string(environment_.world));
@@ -187,7 +187,7 @@ void StandaloneRun::finished(const StandaloneStep& step, std::int64_t step_us,
                              const StandaloneStep::Result& result) {
   if (result.loss) {
     std::array<double, 1> loss = {*result.loss};
-    group_->mean(loss);  // of the whole batch
+    group_->mean(loss);  // over the whole batch
     last_loss_ = loss[0];
     has_losses_ = true;
   }
@@ -277,14 +277,14 @@ void StandaloneRun::fail(const Error& error) noexcept {
   try {
     console_.note(error.text());
     journal_->end("failed", error.text(), summary());
-  } catch (...) {  // the disk is full, say: the first error is the one that is told
+  } catch (...) {  // such as a full disk: the first error is the one that is reported
   }
 }
 
 int run_standalone(const std::string& lesson_name, int argc, char** argv, void (*page)(StandaloneRun&)) {
   follow_launcher();
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be told
-  std::signal(SIGPIPE, SIG_IGN);  // so that it goes on when nobody reads what it says any more
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be reported
+  std::signal(SIGPIPE, SIG_IGN);  // so that it continues when nobody reads its output any more
   return guarded_main(lesson_name, [&] {
     const LessonInfo lesson = read_lesson(project_home(), lesson_name);
     const RunArguments arguments = parse_run_arguments({argv + 1, argv + argc}, lesson, project_home());

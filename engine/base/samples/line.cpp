@@ -107,7 +107,7 @@ LossBowl::LossBowl(const LinePoints& points) {
 std::vector<Line> LossBowl::contour(double height, int parts) const {
   // Along the axes of the Hessian the loss is least + curvature / 2 d^2.
   constexpr double kFlat = 1e-9;
-  const double angle = 0.5 * std::atan2(2 * mean_x_, mean_xx_ - 1);  // of the steep axis
+  const double angle = 0.5 * std::atan2(2 * mean_x_, mean_xx_ - 1);  // angle of the steep axis
   const double steep = std::sqrt(2 * height / large_);
   const double shallow = std::sqrt(2 * height / std::max(small_, kFlat));
   std::vector<Line> out;

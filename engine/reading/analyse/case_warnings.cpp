@@ -37,7 +37,7 @@ std::vector<std::string> warnings_of(const RunCase& one) {
   return out;
 }
 
-/// How noisy a case of few repeats is by itself, in per cent; nothing where its blocks do not tell.
+/// How noisy a case of few repeats is by itself, in per cent; nullopt where its blocks do not show it.
 std::optional<double> noise_of(const RunCase& one) {
   const Spread& blocks = one.repeats.front().blocks;
   if (one.repeats.size() >= kLeastRepeats || blocks.values.size() <= 2 || !(blocks.relative() > 0))

@@ -42,7 +42,7 @@ constexpr NamedCharacter kNamedCharacters[] = {
     {"psi", 0x3c8},     {"omega", 0x3c9},
 };
 
-constexpr std::size_t kLongest = 32;  // of HTML's names
+constexpr std::size_t kLongest = 32;  // the longest of HTML's names
 
 }  // namespace
 

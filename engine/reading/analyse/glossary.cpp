@@ -20,7 +20,7 @@ std::vector<std::string> names_in(std::string_view list) {
   return out;
 }
 
-/// As names are compared.
+/// The form in which names are compared.
 std::string plain(std::string_view name) {
   std::string out;
   for (const char c : name) {

@@ -17,7 +17,7 @@ bool is_scored(const Rung& rung) {
   return !rung.repeats.empty() && rung.repeats.front().view.summary.has_scores;
 }
 
-/// What a run said of its training, to the last bit.
+/// The figures of a run's training, to the last bit.
 std::vector<double> training_figures(const SteadyFigures& run) {
   std::vector<double> out = {run.view.summary.first_loss, run.view.summary.last_loss};
   for (const RunScores& scores : run.view.scores)

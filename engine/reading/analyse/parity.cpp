@@ -29,7 +29,7 @@ double distance(double base, double other) {
 }
 
 struct Common {
-  int steps = 0;       ///< that both curves have
+  int steps = 0;       ///< steps that both curves have
   double at_last = 0;  ///< how far apart they are at the last of them
 };
 

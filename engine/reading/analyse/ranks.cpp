@@ -21,7 +21,7 @@ constexpr std::int64_t kLeastSteps = 5;
 constexpr double kLastShare = 2.0 / 3;
 constexpr double kKeptShare = 0.05;
 constexpr double kLeastWaitShare = 1e-3;
-constexpr double kStageShare = 0.5;  // of what a straggler keeps the others waiting, to name the stage
+constexpr double kStageShare = 0.5;  // share of the others' wait for a straggler, to name the stage
 constexpr std::size_t kMostOverlapRanks = 16;
 
 /// One step of a rank, with what its line has.

@@ -92,7 +92,7 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
       out.push_back(fmt::format("rank {} left no stream{}", rank.rank,
                                 rank.doing.empty() ? "" : ": it was at " + printable(rank.doing, 120)));
     } else if (rank.state == RunState::died) {
-      out.push_back(fmt::format("rank {} died{}: it never said its end", rank.rank, where));
+      out.push_back(fmt::format("rank {} died{}: its stream has no end", rank.rank, where));
     } else if (rank.followed) {
       out.push_back(fmt::format("rank {} gave up because another had{}", rank.rank, where));
     } else {

@@ -73,8 +73,8 @@ const RecordedRun* most_telling(const RecordedRun& own, const std::vector<Record
   return out;
 }
 
-/// Of the runs that were made with the first and have their preset's own settings, the most telling goes
-/// first.
+/// Among the runs that were made with the first and have their preset's own settings, the one that changes
+/// most goes first.
 void put_telling_first(std::vector<RecordedRun>& runs) {
   auto best = runs.begin();
   double most = 0;
@@ -119,7 +119,7 @@ std::vector<RecordedRun> recorded_runs(const fs::path& home, const std::string& 
       RecordedRun run{folder, glance(folder)};
       if (!run.view.provenance.empty()) out.push_back(std::move(run));
     } catch (const Error&) {
-      // Whoever opens it by name is told.
+      // Opening it by name reports the error.
     }
     return true;
   };
@@ -209,7 +209,7 @@ void check(const RunView& view, const std::string& where) {
         where, "./isobar runs lists what is here");
   if (!view.fault.empty())
     throw Error("the run had a fault on purpose: " + view.fault, where, "record one without");
-  if (view.started.size() < 10) throw Error("the run does not say when it began", where, "");
+  if (view.started.size() < 10) throw Error("the run has no time of its start", where, "");
 }
 
 }  // namespace

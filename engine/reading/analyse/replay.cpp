@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::uint64_t kLookBytes = 32 << 10;  // of every file, and a run may have thousands
+constexpr std::uint64_t kLookBytes = 32 << 10;  // taken of every file, and a run may have thousands
 constexpr std::size_t kMostPieceBytes = 1 << 20;
 constexpr std::int64_t kMostAttempts = 1'000'000;
 
@@ -137,13 +137,13 @@ void TimedLines::take() {
 namespace {
 
 constexpr std::size_t kMostWaitingBytes = 4 << 20;
-constexpr double kLatest_us = 4e18;  // of a clock: the sum of two fits
+constexpr double kLatest_us = 4e18;  // the latest time of a clock: the sum of two fits
 constexpr const char* kPlayed = "replay";
 
 const fs::path& checked(const fs::path& run) {
   check_run_folder(run);
   if (glance(run).state == RunState::running)
-    throw Error("the run still goes on, and only one that is over is replayed", run.string(),
+    throw Error("the run is still running, and only one that is over is replayed", run.string(),
                 "./isobar show " + shell_quoted(name_of_run(run)) + " --follow watches it");
   return run;
 }
@@ -232,7 +232,7 @@ std::string Replay::marked(const std::string& line) const {
     head["replay_speed"] = options_.speed;
     return head.text() + (line.ends_with('\n') ? "\n" : "");
   } catch (const Error&) {
-    return line;  // readers say what is wrong with it
+    return line;  // readers report what is wrong with it
   }
 }
 

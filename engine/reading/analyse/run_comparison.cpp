@@ -17,7 +17,7 @@
 namespace isobar {
 namespace {
 
-constexpr double kMainShare = 0.5;  // of the difference, for one part to be its main cause
+constexpr double kMainShare = 0.5;  // share of the difference, for one part to be its main cause
 constexpr std::size_t kParts = kStageNames.size() + 1;
 using Times = std::array<double, kParts>;  // by stage, then the rest; of a step, in us
 
@@ -42,13 +42,12 @@ std::optional<Times> times_of(const SteadyFigures& run) {
     out[i] = (rank != nullptr ? rank->stage_us(kStageNames[i]) : run.mean(field)).value_or(0);
     known_us += out[i];
   }
-  if (!(known_us > 0))
-    return std::nullopt;  // a log that knows no stages: there is nothing to set side by side
+  if (!(known_us > 0)) return std::nullopt;  // a log without stages: there is nothing to set side by side
   out.back() = step_us - known_us;
   return out;
 }
 
-/// Of each repeat that has steady steps.
+/// Times of each repeat that has steady steps.
 std::vector<Times> all_times(const Repeats& repeats) {
   std::vector<Times> out;
   for (const SteadyFigures& one : repeats) {
@@ -268,7 +267,7 @@ std::string speed_text(const RunComparison& found, const std::string& base, cons
       return fmt::format("{} is as fast as {} ({}{})", other, base, of,
                          speed.repeats_needed == 0
                              ? ""
-                             : fmt::format(", and {}{} of each would tell a difference as large as seen",
+                             : fmt::format(", and {}{} of each would confirm a difference as large as seen",
                                            speed.repeats_needed,
                                            speed.repeats_needed == kMostRepeatsNeeded ? " or more" : ""));
     default:

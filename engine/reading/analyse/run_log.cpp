@@ -15,13 +15,12 @@ namespace isobar {
 namespace {
 
 constexpr std::int64_t kSchema = 1;
-constexpr double kSilence_s =
-    180;  // a run of another machine that says nothing for so long is taken for dead
+constexpr double kSilence_s = 180;   // a run of another machine that is silent for so long is taken for dead
 constexpr double kClockSlack_s = 2;  // machines of one cluster keep time better than that
 
 constexpr std::size_t kMostCategories = 20, kMostRemarks = 20;
 
-/// A step says how many samples its rank's model trained on, and each model has as many.
+/// A step has the number of samples that its rank's model trained on, and each model has as many.
 std::int64_t samples_of_all(std::int64_t samples, std::int64_t models) {
   constexpr std::int64_t kMost = 9'000'000'000'000'000;
   return std::clamp(samples, -kMost / models, kMost / models) * models;
@@ -37,7 +36,7 @@ void each_stage(const Event& event, const Take& take) {
   }
 }
 
-/// What a `run` event says of a run in words, by key.
+/// The texts of a `run` event, by key.
 constexpr std::pair<std::string_view, std::string RunView::*> kRunTexts[] = {
     {"lesson", &RunView::lesson}, {"preset", &RunView::preset},       {"device", &RunView::device},
     {"host", &RunView::host},     {"started", &RunView::started},     {"provenance", &RunView::provenance},
@@ -167,7 +166,7 @@ void RunLog::take_run(const Event& event) {
   view_.from_step = attempt.from_step;
   view_.reason.clear();
   earlier_wall_s_ = attempt.from_wall_s;
-  if (view_.attempt > 0) {  // it goes on from a checkpoint, and figures of speed are those of this attempt
+  if (view_.attempt > 0) {  // it resumed from a checkpoint, and figures of speed are those of this attempt
     view_.summary.steps = view_.from_step;
     if (!partial_) view_.summary.samples = std::max<std::int64_t>(0, attempt.from_samples);
     forget_speed();
@@ -177,7 +176,7 @@ void RunLog::take_run(const Event& event) {
   view_.summary.world = attempt.world;
   view_.summary.replicas = attempt.replicas;
   view_.summary.flops_per_sample = event.number("flops_per_sample");
-  ended_ = false;  // a resumed run goes on behind the `end` of its attempt before
+  ended_ = false;  // a resumed run continues behind the `end` of its attempt before
 }
 
 /// Steps that were launched piece by piece, and the recorded one, are warm-up of those that are replayed.
@@ -256,7 +255,7 @@ void RunLog::take_eval(const Event& event) {
 void RunLog::take_summary(const Event& event) {
   RunSummary& summary = view_.summary;
   summary.steps = event.integer("steps", summary.steps);
-  // The summary of a rank that does not say how many there are is its own.
+  // The summary of a rank without the number of ranks is its own.
   const std::int64_t more = event.find("world") == nullptr ? summary.replicas : 1;
   if (event.find("samples") != nullptr) summary.samples = samples_of_all(event.integer("samples"), more);
   summary.wall_s = event.number("wall_us") * 1e-6;

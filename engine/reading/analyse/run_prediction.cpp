@@ -55,7 +55,7 @@ std::optional<MachineRates> rates_behind(const ConfigText& run) {
   if (!is_of_this_machine(run)) return std::nullopt;
   try {
     return kept_machine_rates();
-  } catch (const Error&) {  // a file that is damaged; predict says so
+  } catch (const Error&) {  // a file that is damaged; predict reports it
     return std::nullopt;
   }
 }

@@ -34,8 +34,8 @@ struct RunStore::Run {
   RunDetail detail;
   std::vector<std::unique_ptr<SpanReader>> span_readers;
   std::int64_t beside_us = kNever_us;  ///< ranks and spans were read
-  std::string problem;                 ///< of the last look
-  std::string lasting;                 ///< that stays to be said
+  std::string problem;                 ///< problem of the last look
+  std::string lasting;                 ///< problem that is reported for good
   bool refused = false;                ///< it is not read any further
   bool reading = false;                ///< more is waiting in the file than was read
   std::shared_ptr<const RunEntry> published;
@@ -238,7 +238,7 @@ bool RunStore::read_stream(Run& run) {
 }
 
 /// What lies beside the stream of rank 0: the other ranks, and the spans. True when it was read again: at
-/// most once a second while the run goes on, and when its stream has grown.
+/// most once a second while it runs, and when its stream has grown.
 bool RunStore::read_beside(Run& run, bool grew) {
   constexpr std::uint64_t kMostBytes = 4 << 20;
   const bool live = run.entry.view.state == RunState::running;
@@ -333,7 +333,7 @@ std::shared_ptr<const StoreSnapshot> RunStore::snapshot() {
     }
   }
   std::sort(out->runs.begin(), out->runs.end(), [](const auto& a, const auto& b) {
-    // Recorded and predicted runs come last: when their files were written says nothing of them.
+    // Recorded and predicted runs come last: the times of their files mean nothing.
     const bool here = a->view.provenance.empty();
     if (here != b->view.provenance.empty()) return here;
     return a->started_ns != b->started_ns ? a->started_ns > b->started_ns : a->id < b->id;

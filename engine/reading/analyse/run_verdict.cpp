@@ -14,7 +14,7 @@ namespace isobar {
 namespace {
 
 constexpr double kStragglerShare = 0.10;
-constexpr double kWorthNoticing = 0.05;  // of a step
+constexpr double kWorthNoticing = 0.05;  // share of a step
 
 bool reads_ahead(const ConfigText& config) {
   const std::string kind = value_in(config, "loader.kind");
@@ -116,9 +116,9 @@ void add_warnings(const RunCase& run, RunVerdict& out) {
   const RunView& view = run.view();
   if (!view.is_measured_here()) out.warnings.push_back(provenance_text(view));
   if (view.state == RunState::running)
-    out.warnings.push_back("it is still running: this is what it says so far");
+    out.warnings.push_back("it is still running: figures cover the steps so far");
   if (view.state == RunState::died || view.state == RunState::failed)
-    out.warnings.push_back("it did not end well: this is what it said until then");
+    out.warnings.push_back("the run did not end well: figures cover the steps until then");
   if (view.summary.is_crowded())
     out.warnings.push_back("other programs took part: " + crowded_sentence(view.summary.processor_wait));
   for (const std::string& mark : marks_of(view)) out.warnings.push_back("not a plain run: " + mark);

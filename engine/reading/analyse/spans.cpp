@@ -29,7 +29,7 @@ std::pair<std::string, std::uint64_t> parts_of(const std::string& track) {
   return {track.substr(0, digits), *number};
 }
 
-/// A chunk, a step among chunks, or a rank; -1 where it is not said, or makes no sense.
+/// A chunk, a step among chunks, or a rank; -1 where it is not known, or makes no sense.
 std::int16_t small(const Event& event, std::string_view key) {
   const std::int64_t value = event.integer(key, -1);
   return static_cast<std::int16_t>(value < 0 || value > INT16_MAX ? -1 : value);

@@ -46,7 +46,7 @@ double t_quantile(double freedom) {
 /// The square of the standard error of the mean.
 double squared_error(const LogMean& of) { return of.repeats > 0 ? of.variance / of.repeats : 0; }
 
-/// Repeats of each that tell a difference of `log_ratio` four times of five.
+/// Repeats of each that find a difference of `log_ratio` four times of five.
 std::size_t repeats_for(double log_ratio, const LogMean& one, const LogMean& other) {
   constexpr double kFourOfFive = 0.8416;  // quantile of the normal distribution
   std::size_t repeats = kLeastRepeats;
@@ -139,7 +139,8 @@ std::string ratio_sentence(const Compared& compared) {
     return fmt::format("{:.{}f} times ({})", compared.ratio, compared.ratio < 10 ? 2 : 0,
                        interval_text(compared));
   return "the same (" + interval_text(compared) + ")" +
-         (compared.repeats_needed == 0 ? "" : "; " + repeats + " would tell a difference as large as seen");
+         (compared.repeats_needed == 0 ? ""
+                                       : "; " + repeats + " would confirm a difference as large as seen");
 }
 
 }  // namespace isobar

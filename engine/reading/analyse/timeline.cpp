@@ -54,7 +54,7 @@ std::vector<StepWindow> drawn_of(const std::vector<StepWindow>& windows,
                                   [&](const StepWindow& window) { return window.step == wish.first; });
   if (begin == windows.end()) {
     throw Error(fmt::format("step {} was not traced", wish.first), "--step",
-                fmt::format("steps {} to {} were; run.trace_steps says how many are", windows.front().step,
+                fmt::format("steps {} to {} were; run.trace_steps sets how many are", windows.front().step,
                             windows.back().step));
   }
   const auto left = static_cast<std::size_t>(windows.end() - begin);
@@ -72,7 +72,8 @@ class Figures {
       time_.end = std::max(time_.end, window.end_us);
     }
     time_.end = std::max(time_.end, time_.begin + 1);
-    std::vector<std::vector<std::size_t>> places(table.tracks.size());  // of each name in a track, from 1
+    std::vector<std::vector<std::size_t>> places(
+        table.tracks.size());  // places of each name in a track, from 1
     tracks_.resize(table.tracks.size());
     for (std::size_t i = 0; i < table.spans.size(); ++i) {
       const SpanRow& span = table.spans[i];

@@ -24,7 +24,7 @@ constexpr char kIdle = '.';
 struct Look {
   std::string_view name;
   char letter;
-  int colour;  ///< of the escape code
+  int colour;  ///< colour of the escape code
 };
 constexpr std::array<Look, 16> kLooks = {{{"load", 'L', 33},
                                           {"copy", 'C', 36},
@@ -141,7 +141,7 @@ std::string time_row(const Scale& scale) {
   return out;
 }
 
-/// The same row with runs of one letter in the colour of its name.
+/// A row with runs of one letter in the colour of its name.
 std::string coloured(const std::string& row, const std::vector<char>& letters, const SpanTable& table) {
   std::string out;
   for (std::size_t at = 0; at < row.size();) {

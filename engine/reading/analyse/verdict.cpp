@@ -234,8 +234,8 @@ Verdict judge_quartet(const QuartetFigures& f) {
   }
   if (const std::optional<Compared> found = compare(f.full, f.synthetic);
       found && found->direction == Direction::unknown)
-    out.evidence.push_back(fmt::format("fewer than {} trials say nothing of how sure this is: --trials {}",
-                                       kLeastRepeats, kLeastRepeats));
+    out.evidence.push_back(
+        fmt::format("fewer than {} trials give no interval: --trials {}", kLeastRepeats, kLeastRepeats));
   for (const Case& one : cases_of(f)) {
     if (one.rate->relative() <= kNoisy) continue;
     out.evidence.push_back(fmt::format(

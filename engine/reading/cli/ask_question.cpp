@@ -61,7 +61,7 @@ MeasuredPoint point_of(const FoundRuns& found, const fs::path& home) {
 std::optional<MachineRates> rates_if_kept() {
   try {
     return kept_machine_rates();
-  } catch (const Error&) {  // a file that is damaged; predict says so
+  } catch (const Error&) {  // a file that is damaged; predict reports it
     return std::nullopt;
   }
 }
@@ -141,7 +141,7 @@ void notice_run(Report& out, const std::string& folder, std::size_t columns) {
   }
 }
 
-/// The reveal is stored by now: what lies beside it must not keep it from being told.
+/// The reveal is stored by now: what lies beside it must not keep it from being printed.
 void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
   if (runs.empty() || !is_run_folder(runs.front())) return;
   try {

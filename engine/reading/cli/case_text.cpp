@@ -23,9 +23,9 @@ namespace {
 
 using Cases = std::vector<RunCase>;
 
-constexpr std::size_t kMostDetails = 8;  // of more runs only the sentences
+constexpr std::size_t kMostDetails = 8;  // with more runs only the sentences
 
-/// Of kBar letters, so that a column that is aligned to the right keeps it at the left.
+/// A bar of kBar letters, so that a column that is aligned to the right keeps it at the left.
 std::string bar_text(double us, double most_us) {
   constexpr std::size_t kBar = 24;
   const double share = most_us > 0 ? std::fabs(us) / most_us : 0;
@@ -202,7 +202,7 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
                        runs > 1 ? ", with " + counted(runs - 1, "repeat") : ""));
   for (const std::string& warning : verdict.warnings) out.headed("!", warning, columns);
   out.headed("verdict", verdict_sentence(verdict), columns);
-  if (verdict.is_known && verdict.verdict.bound != Bound::compute) {  // which says it itself
+  if (verdict.is_known && verdict.verdict.bound != Bound::compute) {  // which reports it itself
     const double step_us = means(run.repeats, "step_us").median();
     out.headed("a step", fmt::format("{:.1f} ms: {}", step_us * 1e-3, verdict.parts.text(7)), columns);
   }

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kQuickRecords = 8;  // a file, evenly spread
-constexpr double kMeanTolerance = 0.05;    // of the spread
+constexpr double kMeanTolerance = 0.05;    // share of the spread
 constexpr double kSpreadTolerance = 0.05;
 
 /// The values of one channel that were read.
@@ -180,7 +180,7 @@ class Checker {
   }
 
   void compare_statistics(const std::vector<float>& means, const std::vector<float>& stds) {
-    console_.line(fmt::format("  training values{}, and what stats/ says of them", quick_ ? " read" : ""));
+    console_.line(fmt::format("  training values{}, and stats/ beside them", quick_ ? " read" : ""));
     const auto row = [&](auto... cells) {
       console_.line(fmt::format("  {:>7}{:>11}{:>11}{:>11}{:>11}{:>11}{:>11}", cells...));
     };
@@ -195,11 +195,10 @@ class Checker {
           digits(channels_[c].least), digits(channels_[c].most));
       if (!quick_ && (std::fabs(mean - given_mean) > kMeanTolerance * given_spread ||
                       std::fabs(spread / given_spread - 1) > kSpreadTolerance)) {
-        problem(
-            "stats",
-            fmt::format("channel {}: the files have mean {:.6g} and spread {:.6g}, the statistics say {:.6g} "
-                        "and {:.6g}",
-                        c, mean, spread, given_mean, given_spread));
+        problem("stats",
+                fmt::format("channel {}: the files have mean {:.6g} and spread {:.6g}, the statistics {:.6g} "
+                            "and {:.6g}",
+                            c, mean, spread, given_mean, given_spread));
       }
     }
   }
@@ -211,7 +210,7 @@ class Checker {
   int reader_failures_ = 0;
   int unread_ = 0;  ///< files of train/ whose values are not among the channels'
   std::optional<std::array<std::int64_t, 4>> shape_;
-  std::vector<ChannelValues> channels_;  ///< of the training records read
+  std::vector<ChannelValues> channels_;  ///< values of the training records read
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ std::optional<Error> killed_error(const Ended& ended, const std::string& program
                       : "the program crashed (" + name + ")",
                program,
                killed
-                   ? "a smaller train.global_batch or preset; --resume RUN goes on from the last checkpoint"
+                   ? "a smaller train.global_batch or preset; --resume RUN continues from the last checkpoint"
                    : "what was recorded is in its run folder",
                Exit::failed);
 }
@@ -85,7 +85,7 @@ int start_and_wait(const std::vector<std::string>& words) {
 
 int start_ranks_and_wait(const std::vector<std::string>& words, int ranks) {
   if (const int cores = usable_cores(); ranks > cores)
-    std::printf("%d ranks share %d processors: the results are right, the speed tells nothing\n", ranks,
+    std::printf("%d ranks share %d processors: the results are right, the speed means nothing\n", ranks,
                 cores);
   std::fflush(stdout);
   const RanksEnded ended = launch_ranks(words, ranks);
@@ -141,7 +141,7 @@ std::int64_t embedded_samples(const LoadedConfig& loaded) {
           human_bytes(record_bytes * static_cast<std::uint64_t>(samples) * 11 / 8), grid, samples));
 }
 
-/// Training samples of a data set of ours; 0 = nobody knows.
+/// Training samples of a data set of ours; 0 = not known.
 std::int64_t samples_in(const fs::path& folder) {
   std::int64_t samples = 0;
   std::error_code code;
@@ -197,7 +197,7 @@ bool lacks_device(const LessonInfo& lesson) { return lesson.needs == "cuda" && !
 Error needs_device(const LessonInfo& lesson) {
   return {"lesson " + lesson.name + " needs an NVIDIA GPU, and there is no NVIDIA driver here",
           lesson.file.string(),
-          "./isobar doctor says what this machine has; ./isobar show " + lesson.name +
+          "./isobar doctor lists what this machine has; ./isobar show " + lesson.name +
               " --recorded opens a run of another machine"};
 }
 

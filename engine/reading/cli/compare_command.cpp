@@ -25,7 +25,7 @@ constexpr const char* kVerdict = "./isobar verdict";
 constexpr const char* kReport = "./isobar report";
 constexpr std::size_t kMostCompared = 200, kMostReported = 50;
 
-constexpr NotARun kEvents = {"event files of another program do not say what a step consists of",
+constexpr NotARun kEvents = {"event files of another program lack the stages of a step",
                              "./isobar gui compares their curves"};
 
 std::vector<fs::path> reported_runs(const Words& names) {

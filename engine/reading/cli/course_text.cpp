@@ -111,7 +111,7 @@ class PageLines {
     for (std::string& row : lines_of_table(rows)) out_.push_back(std::move(row));
   }
 
-  /// Of a paragraph, or an item, the lines up to where another block begins.
+  /// Takes the lines of a paragraph, or an item, up to where another block begins.
   void take_paragraph() {
     std::string_view first = trimmed(line());
     const std::size_t marker = marker_length(first);

@@ -110,7 +110,7 @@ std::vector<RunCase> cases_of(const MeasuredRuns& runs) {
   return read_cases(newest);
 }
 
-/// What `compare` says of two of them, under its command.
+/// Prints `compare` of two of them, under its command.
 void print_pair(const std::vector<RunCase>& cases, const std::string& title, Case base, Case other) {
   Report head;
   head.line("");

@@ -134,7 +134,7 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
   out.line(exercise.lesson + "  " + exercise.title + "  " + path_words(mine));
   if (mine.text == mine.given)
     out.line(
-        "  This is the skeleton as it was given: it is meant to fail, and the first check says where to "
+        "  This is the skeleton as it was given: it is meant to fail, and the first check reports where to "
         "begin.");
   if (mine.is_of_older_edition) {
     out.line("  The exercise has changed since you began. What is different now in what is given:");
@@ -255,7 +255,7 @@ char wait_for(const SingleKeys& keys, const fs::path& file, fs::file_time_type s
   }
 }
 
-/// The name of the exercise to go on with; "" where the learner left.
+/// The name of the next exercise; "" where the learner left.
 std::string watch_until_left(const Exercise& exercise, const std::string& next, bool& passed) {
   const SingleKeys keys;
   CheckOptions options;
@@ -319,7 +319,7 @@ int check_exercise_command(const Words& words) {
   bool watches = false;
   CheckOptions options;
   OptionParser app(
-      "Looks at your part of a lesson, check by check, and says of the first that does not hold what was "
+      "Looks at your part of a lesson, check by check, and reports of the first that does not hold what was "
       "expected, what came and where to look. The exit code is 0 when all of it holds, else 1",
       "./isobar check");
   app.add("LESSON", name, "its number or name, such as 02");

@@ -42,7 +42,7 @@ Report list_report(const Glossary& glossary, std::size_t columns) {
       line += names[i] + std::string(i + rows < names.size() ? width - names[i].size() : 0, ' ');
     out.line(line);
   }
-  out.line("./isobar explain WORD... says what one means and how its figure is made");
+  out.line("./isobar explain WORD... prints what one means and how its figure is made");
   out.json = {{"terms", names}};
   return out;
 }
@@ -70,7 +70,7 @@ namespace {
 constexpr const char* kTour = "./isobar tour";
 constexpr std::size_t kMostShownLines = 6;
 
-/// A place that a question asks for is told once the question was revealed.
+/// A place that a question asks for is shown once the question was revealed.
 bool is_held_back(const TourStop& stop, const CourseProgress& progress) {
   return !stop.question.empty() && progress.reveal(stop.question) == nullptr;
 }
@@ -103,7 +103,7 @@ int tour_command(const Words& words) {
   bool json = false;
   OptionParser app(
       "A walk through the code of a lesson: what happens where, with file and line. Places that a "
-      "question asks for are told once it was answered",
+      "question asks for are shown once it was answered",
       kTour);
   app.add("LESSON", name, "its number or name, such as 06");
   app.add("STOP", wanted, "the name or number of one stop; without it all of them");

@@ -41,14 +41,14 @@ std::optional<ImportArguments> parse_import(const Words& words) {
   app.add("FOLDER", out.place, "that holds logs, at any depth; or one log");
   app.add("--into", out.runs, "where the runs go; default runs");
   const auto batch =
-      app.add("--batch", out.wish.batch, "samples a step, of all GPUs: where the log does not say");
+      app.add("--batch", out.wish.batch, "samples a step, of all GPUs: where the log lacks them");
   app.add("--device", out.wish.device, "what it ran on, which no log says: \"A100-40GB\"");
   app.add("--train-loss", out.wish.train_loss, "the column of Lightning's table that is the training loss");
   app.add("--valid-loss", out.wish.valid_loss, "the column that is the validation loss");
   app.flag("--json", out.json, "one JSON object instead of the text");
   if (!app.parse(words, {.where = kImport})) return std::nullopt;
   if (out.place.empty())
-    throw Error("which folder?", kImport, "./isobar import FOLDER; --help says what it reads");
+    throw Error("which folder?", kImport, "./isobar import FOLDER; --help lists what it reads");
   if (batch.given() && (out.wish.batch < 1 || out.wish.batch > 1'000'000'000))
     throw Error("a batch has at least one sample", "--batch", "16, say");
   return out;
@@ -65,7 +65,7 @@ std::string facts_of(const ForeignRun& run) {
   return out;
 }
 
-/// Nothing where it could not be read, which is told.
+/// nullopt where it could not be read, which is reported.
 std::optional<ForeignRun> read_told(const FoundLog& log, const ImportWish& wish, Report& out, Json& runs) {
   try {
     return read_log(log, wish);
@@ -182,7 +182,7 @@ int train(const RecordArguments& arguments, fs::path& folder) {
     throw Error("a run is recorded on a GPU, and there is no NVIDIA driver here",
                 "./isobar record " + lesson.name,
                 "--from RUN makes one of a run that is there; ./isobar predict " + lesson.name +
-                    " says what a GPU would do");
+                    " predicts what a GPU would do");
   }
   check_can_run(lesson);
   const LoadedConfig loaded =
@@ -231,7 +231,7 @@ void write(const ThinRun& thin, const fs::path& to, const std::vector<fs::path>&
   }
   if (fs::exists(aside)) {
     for (const fs::path& kept :
-         foreign_in_run(aside)) {  // what somebody put beside the old one goes on with the new
+         foreign_in_run(aside)) {  // files that the user put beside the old one stay with the new
       fs::create_directories((to / kept).parent_path());
       fs::rename(aside / kept, to / kept);
     }

@@ -24,7 +24,7 @@ constexpr std::size_t kLadderColumns = 75;
 struct LadderArguments {
   MeasureArguments measure;  ///< without a lesson
   std::vector<std::string> lessons;
-  std::int64_t steps = 0;  ///< 0 = as many as the preset says
+  std::int64_t steps = 0;  ///< 0 = the preset's
   bool list = false;
 };
 
@@ -76,7 +76,7 @@ std::string why_not(const LessonInfo& lesson) {
   return "";
 }
 
-/// Lessons of which each goes on from the one before: not those that stand alone or branch off.
+/// Lessons of which each continues the one before: not those that stand alone or branch off.
 std::vector<std::string> rungs_of(const fs::path& home) {
   std::vector<std::string> out;
   for (const std::string& name : lesson_names(home)) {
@@ -119,8 +119,8 @@ Rung rung_of(const MeasuredPoint& point) {
 
 /// What was measured, with its judgement, lesson by lesson.
 struct LadderResult {
-  std::vector<LessonInfo> lessons;    ///< that were run
-  std::vector<RungVerdict> verdicts;  ///< of those
+  std::vector<LessonInfo> lessons;    ///< lessons that were run
+  std::vector<RungVerdict> verdicts;  ///< their verdicts
   std::vector<std::string> left_out;  ///< sentences: which lesson is not run here, and why
 };
 

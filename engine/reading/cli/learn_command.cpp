@@ -35,7 +35,7 @@ struct Walk {
   const Learner& learner;
   std::vector<Question> questions;
   std::string page;  ///< README.md
-  int code = 0;      ///< of runs
+  int code = 0;      ///< exit code of runs
 
   CourseProgress progress() const { return read_progress(learner.progress); }
   /// Questions of a beat that stand there.
@@ -69,7 +69,7 @@ struct Remark {
   std::string next;
 };
 
-/// Of the newest run of the lesson that was measured here to its end.
+/// The remark on the newest run of the lesson that was measured here to its end.
 Remark remark_of_runs(const Walk& walk) {
   for (const KnownRun& known : known_runs(walk.learner.runs)) {
     if (known.folder.filename().string().rfind(walk.lesson.name, 0) != 0) continue;
@@ -93,7 +93,8 @@ void end_beat(const Walk& walk, const Remark& remark) {
   out.print(/*as_json=*/false);
 }
 
-/// `walks` is false where the learner left. What is wrong with one question is said, and the next one comes.
+/// `walks` is false where the learner left. What is wrong with one question is printed, and the next one
+/// comes.
 bool unless_wrong(const Question& question, const std::function<bool()>& walks) {
   try {
     return walks();
@@ -110,7 +111,7 @@ bool makes(Walk& walk, const std::vector<FoundRuns>& missing) {
   return offered.code == 0 && offered.said != Asked::left;
 }
 
-/// Asks unless an answer is stored, and goes on over its runs to the reveal. False as above.
+/// Asks unless an answer is stored, makes its runs and reveals. False where the learner left.
 bool ask_and_reveal(Walk& walk, const Question& question) {
   if (state_of(question, walk.progress()) != QuestionState::committed) {
     const Asked asked = ask_and_store(question, walk.learner);
@@ -167,7 +168,7 @@ bool predict(Walk& walk) {
   return goes_on();
 }
 
-/// What its questions lack; one whose runs cannot be looked for says so at its reveal.
+/// What its questions lack; one whose runs cannot be looked for reports that at its reveal.
 std::vector<FoundRuns> missing_of(const Walk& walk, const std::vector<Question>& questions) {
   std::vector<FoundRuns> out;
   for (const Question& question : questions) {
@@ -204,7 +205,7 @@ bool reveal(Walk& walk) {
 }
 
 bool break_it(Walk& walk) {
-  heading("Break: a mistake on purpose; say first what its run will do");
+  heading("Break: a mistake on purpose; predict first what its run will do");
   for (const Question& question : walk.of_beat("break", {QuestionState::open, QuestionState::committed})) {
     if (!unless_wrong(question, [&] { return ask_and_reveal(walk, question); })) return false;
   }
@@ -226,7 +227,7 @@ bool build(Walk& walk) {
   out.line(fmt::format("  ./isobar exercise {}   puts the skeleton into my/, never over a file of yours",
                        walk.lesson.name));
   out.line(fmt::format(
-      "  ./isobar check {} --watch   looks at it after each save, and says what does not hold yet",
+      "  ./isobar check {} --watch   looks at it after each save, and reports what does not hold yet",
       walk.lesson.name));
   out.print(/*as_json=*/false);
   return true;
@@ -255,7 +256,7 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
     out += kQuestion_s;
     try {
       add_missing(missing, find_runs(question, learner.home, known, rates ? &*rates : nullptr));
-    } catch (const Error&) {  // the question itself says why its runs cannot be looked for
+    } catch (const Error&) {  // the question itself reports why its runs cannot be looked for
     }
   }
   if (!stands.beats.empty() && !stands.beats.back().done && has_exercise(learner.home, lesson.name))
@@ -311,7 +312,7 @@ std::string lesson_standing(const LessonProgress& stands, double takes_s) {
                      about_seconds(takes_s));
 }
 
-/// All lessons, one line each, and where to go on.
+/// All lessons, one line each, and where to continue.
 Report ladder(const Learner& learner) {
   Report out;
   const CourseProgress progress = read_progress(learner.progress);
@@ -365,7 +366,7 @@ int learn_command(const Words& words) {
   bool json = false;
   OptionParser app(
       "The course: all lessons with what is done and what is next; or a lesson, beat by beat: read, predict, "
-      "run, reveal, break, build. It can be left at any point, and goes on there",
+      "run, reveal, break, build. It can be left at any point, and continues there",
       kLearn);
   app.add("LESSON", name, "its number or name, such as 02; without one all are listed");
   app.flag("--json", json, "one JSON object instead of the text: where you are, and nothing is asked");

@@ -37,8 +37,8 @@ std::vector<MeasuredPoint> grid_of(const std::vector<SweepAxis>& axes) {
   return points;
 }
 
-/// For each point: "*" for the best, "=" for one that is the same, "?" for one that few repeats cannot tell
-/// from it, " " else. Without points (figures that are no rates) few repeats tell nothing.
+/// For each point: "*" for the best, "=" for one that is the same, "?" for one that few repeats cannot
+/// distinguish from it, " " else. Without points (figures that are no rates) few repeats decide nothing.
 std::vector<std::string> best_marks(const std::vector<MeasuredPoint>& points,
                                     const std::vector<Spread>& figures, bool more_is_better) {
   std::size_t best = figures.size();

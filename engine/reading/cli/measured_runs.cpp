@@ -93,7 +93,7 @@ Settings MeasuredRuns::settings_of(const MeasuredPoint& point) const {
 int MeasuredRuns::prepare_data() {
   for (std::size_t i = 0; i < configs_.size(); ++i) {
     const LoadedConfig& loaded = configs_[i];
-    // Without a driver the program says why it cannot run, and making data first would only take time.
+    // Without a driver the program reports why it cannot run, and making data first would only take time.
     const bool on_cuda = loaded.config.run.device.rfind("cuda", 0) == 0;
     if (on_cuda && !plan_.elsewhere && !has_nvidia_driver()) continue;
     if (const int code = ensure_data(lesson_of(points_[i]), loaded, plan_.arguments.json); code != 0)

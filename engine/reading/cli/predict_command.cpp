@@ -57,7 +57,7 @@ std::string command_text(const PredictArguments& arguments, const std::string& l
   return printable(out, 1000);
 }
 
-/// Those that are kept; else they are measured, which is said where nothing else is to be printed there.
+/// The kept rates; else they are measured, with a note where nothing else is to be printed there.
 MachineRates rates_here(const PredictArguments& arguments) {
   if (!arguments.measure) {
     if (std::optional<MachineRates> kept = kept_machine_rates()) return *kept;
@@ -133,7 +133,7 @@ void add_published(Report& report, const Prediction& prediction, const LessonInf
                               published.device, published.years.back(), published.stacks.back()));
 }
 
-/// A time that is printed behind a label, with what is to be said of it, and its key in JSON.
+/// A time that is printed behind a label, with a remark, and its key in JSON.
 void add_time(Report& out, const char* label, const char* key, double time_us,
               const std::string& words = "") {
   out.line(fmt::format("  {:<13} {:8.2f} ms{}", label, time_us * 1e-3, words.empty() ? "" : "  " + words));
@@ -203,7 +203,7 @@ void add_stages(Report& report, const StepStages& stages, const RunSummary* meas
   report.table(table_of(rows));
 }
 
-/// What both reports say of the step.
+/// The lines of both reports about the step.
 void add_rate(Report& report, const Prediction& prediction, const char* known_error) {
   report.json["step_us"] = prediction.step_us();
   report.json["samples_per_s"] = prediction.samples_per_s();

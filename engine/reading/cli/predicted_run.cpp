@@ -117,7 +117,7 @@ Prediction predict_on_device(const LessonInfo& lesson, const Settings& settings,
                              const std::string& command) {
   Prediction out = begin_prediction(lesson, settings, command, /*on_cuda=*/true);
   if (out.config.run.ranks > 1)
-    throw Error("the step of one device is known, not what ranks on several tell each other",
+    throw Error("the step of one device is known, not the communication of ranks on several",
                 fmt::format("run.ranks = {}", out.config.run.ranks),
                 "run.ranks=1 with the samples of one of them; ./isobar scale measures several");
   out.device = rates_of(device);

@@ -103,7 +103,7 @@ struct QuizArguments {
   std::string answer;
   std::vector<std::string> runs;
   std::filesystem::path csv;
-  bool replace = false;  ///< of `csv`
+  bool replace = false;  ///< write over `csv`
   bool yes = false, json = false, hint = false, again = false, list = false, runs_only = false;
 
   bool has_answer() const { return !answer.empty() || !runs.empty(); }
@@ -112,7 +112,8 @@ struct QuizArguments {
 std::optional<QuizArguments> parse_quiz(const Words& words) {
   QuizArguments out;
   OptionParser app(
-      "Questions of the lessons: your prediction is stored, then the runs that tell are made or found, then "
+      "Questions of the lessons: your prediction is stored, then the runs that decide are made or found, "
+      "then "
       "you see. Without an argument: the open ones, with what each costs",
       kQuiz);
   app.add("LESSON|QUESTION", out.what,
@@ -183,7 +184,7 @@ void tell_problems(const CourseProgress& progress) {
   out.print(/*as_json=*/false);
 }
 
-/// A reveal of before, with all that its runs still say.
+/// A reveal of before, with all that its runs still show.
 Report told_again(const Question& question, const CourseProgress& progress, const Learner& learner) {
   const StoredReveal& reveal = *progress.reveal(question.id);
   const std::string page = page_if_read(question, learner);
@@ -191,7 +192,7 @@ Report told_again(const Question& question, const CourseProgress& progress, cons
   try {
     again =
         recalled(question, progress, learner.home, find_runs(question, learner.home, learner.runs, nullptr));
-  } catch (const Error&) {  // its runs cannot be looked for: what was written down then is told
+  } catch (const Error&) {  // its runs cannot be looked for: what was written down then is printed
   }
   Report out = again ? reveal_report(question, *again, page, text_columns())
                      : stored_report(question, reveal, *progress.answer(question.id), page, text_columns());
@@ -251,7 +252,7 @@ Went ask_next(const Question& question, const Learner& learner, const QuizArgume
   return is_revealed(read_progress(learner.progress)) ? Went::on : Went::past;
 }
 
-/// Those of a lesson that are not revealed, one after the other.
+/// Asks the questions of a lesson that are not revealed, one after the other.
 int ask_all(const std::string& lesson, const Learner& learner, const QuizArguments& arguments) {
   tell_problems(read_progress(learner.progress));
   std::int64_t open = 0;
@@ -260,7 +261,7 @@ int ask_all(const std::string& lesson, const Learner& learner, const QuizArgumen
     Went went = Went::past;
     try {
       went = ask_next(question, learner, arguments, code);
-    } catch (const Error& error) {  // of this question; the others can be asked
+    } catch (const Error& error) {  // in this question; the others can be asked
       say_error(question.id + ": ", error);
     }
     if (went == Went::out) return code;

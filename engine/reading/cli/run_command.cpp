@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// What a lesson's program gets: the words that were typed, with the folder of the run to go on with.
+/// What a lesson's program gets: the words that were typed, with the folder of the run to continue.
 std::vector<std::string> program_words(const std::vector<std::string>& typed, const std::string& resumed) {
   if (resumed.empty()) return typed;
   std::vector<std::string> out;
@@ -90,7 +90,7 @@ int run_command(const Words& words, ShowInstead show_instead, const std::string&
   if (!lesson.stands_alone)
     check_memory_cap(lesson, loaded.config,
                      memory_facts(loaded.config, on_cuda));  // before data is made for it
-  if (!cannot_run) {  // else the program says why, and making data first would only take time
+  if (!cannot_run) {  // else the program reports why, and making data first would only take time
     if (const int code = ensure_data(lesson, loaded); code != 0) return code;
   }
   Words program = {(program_folder() / (program_prefix + lesson.name)).string()};

@@ -66,7 +66,7 @@ std::string head_line(const RunReader& reader) {
                                 ? fmt::format("; the clock of its file system is {} ahead of this one",
                                               human_seconds(view.clock_ahead_s))
                                 : "";
-  const std::string silent = view.state == RunState::died ? ": it never said its end; " + age
+  const std::string silent = view.state == RunState::died ? ": its stream has no end; " + age
                              : stalls                     ? ": " + age
                                                           : "";
   const std::string marks = marks_text(view);
@@ -97,13 +97,13 @@ void add_what_some_have(const RunView& view, Json& out) {
 
 Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   const RunView& view = reader.view();
-  const bool is_log = !view.source.empty();  // of another program, which may not have written it
+  const bool is_log = !view.source.empty();  // another program's, which may not have written it
   const RunSummary& summary = view.summary;
   Json scores = Json::array();
   for (const RunScores& at : view.scores) {
     const auto known = [&](double score) { return at.has_climatology() ? Json(score) : Json(); };
     Json one = {{"step", at.step}, {"loss", at.loss}};
-    if (!at.headline.empty()) {  // else a log that knows losses only
+    if (!at.headline.empty()) {  // else a log with losses only
       one["rmse_" + at.headline] = at.rmse;
       one["persistence_rmse_" + at.headline] = number_or_null(at.persistence_rmse);
       one["climatology_rmse_" + at.headline] = known(at.climatology_rmse);

@@ -29,13 +29,13 @@ constexpr std::uint64_t kMostNoteBytes = 4096;
 constexpr const char* kRuns = "runs";
 constexpr const char* kRunsHint =
     "./isobar runs [FOLDER | GROUP] [--all]; runs name RUN NAME; runs note RUN TEXT; runs delete RUN [--yes]";
-constexpr std::size_t kMostForeign = 5;  // that are named
+constexpr std::size_t kMostForeign = 5;  // folders that are named
 
 /// "[sweep-20261121-010208-7295 at optim.lr=1e-3] ", "" for a run that stands alone; `listed`: its group is
 /// what is listed.
 std::string group_text(const RunView& view, bool listed) {
   if (view.group.empty()) return "";
-  // Of a run that measures, its mark tells the point.
+  // The mark of a run that measures has the point.
   const bool tells_point = view.summary.measure.empty() && !view.point.empty();
   if (listed) return tells_point ? "[at " + printable(view.point, 60) + "] " : "";
   return "[" + printable(view.group, 60) + (tells_point ? " at " + printable(view.point, 60) : "") + "] ";
@@ -235,7 +235,7 @@ void refuse_running(const fs::path& run) {
   RunReader reader(run);
   reader.read_all();
   if (reader.view().state == RunState::running) {
-    throw Error("the run is still going on", run.string(), "stop it first");
+    throw Error("the run is still running", run.string(), "stop it first");
   }
 }
 
@@ -315,7 +315,7 @@ fs::path find_shown_run(const std::string& name) {
   const fs::path job = job_named(name);
   if (!job.empty() && !has_begun(job))
     throw Error(fmt::format("the run of job {} has not begun", job_of_run(job).number), job.string(),
-                "./isobar submit " + printable(name) + " --status tells how far it is");
+                "./isobar submit " + printable(name) + " --status prints how far it is");
   return find_run(name, kRuns);
 }
 

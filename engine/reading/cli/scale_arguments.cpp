@@ -116,7 +116,7 @@ void check(const ScaleArguments& out, bool weak, bool strong) {
   for (const std::string& set : measure.settings.sets) {
     check_free(set, "scale", has_target);
     if (key_of(set) == "run.ranks")
-      throw Error("scale sets run.ranks itself", "--set " + printable(set, 100), "--ranks 1,2,4 says it");
+      throw Error("scale sets run.ranks itself", "--set " + printable(set, 100), "--ranks 1,2,4 sets it");
   }
   if (!out.svg.path.empty()) check_writable(out.svg);
 }
@@ -149,15 +149,14 @@ std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::strin
       .in_range(1, kMostSteps);
   app.add("--lines", lines, "some of real,synthetic,no-comm; default all");
   app.add("--target-loss", target,
-          "real trains whole runs, and when their validation loss was there is told");
+          "real trains whole runs, and reports when their validation loss was there");
   app.add("--svg", out.svg.path, "the picture; default: scaling.svg in a folder of its own below runs/");
   app.flag(kReplace, out.svg.replace, kReplaceHelp);
   app.flag("--json", measure.json, "one JSON object instead of the table");
   bool slurm = false;
   JobOptions job;
   app.group("The cluster");
-  app.flag("--slurm", slurm,
-           "each run is a batch job; with --cluster and its options this goes without saying");
+  app.flag("--slurm", slurm, "each run is a batch job; implied by --cluster and its options");
   job.add(app, project_home(), {"nodes", "job_name", "restarts"});
   const ParseWords say = {.where = "./isobar scale", .example = "--steps 50", .hint_extra = hint_for};
   if (!app.parse(words, say)) return std::nullopt;
@@ -214,7 +213,7 @@ void check_divides(const ScaleArguments& arguments, const Config& config) {
               hint + fmt::format("--weak gives each rank {} samples", train.global_batch));
 }
 
-/// As many samples as the fewest ranks have in train.steps.
+/// Steps for the samples that the fewest ranks have in train.steps.
 std::int64_t whole_steps(const ScaleArguments& arguments, const TrainConfig& train, std::int64_t ranks) {
   if (arguments.law == ScalingLaw::strong) return train.steps;
   return (train.steps * arguments.ranks.front() + ranks - 1) / ranks;
@@ -299,7 +298,7 @@ int exit_code_of(const JobState& state) {
   return code == 0 ? 1 : code;
 }
 
-/// A point that Slurm does not take, or does not tell of, is one that failed: the others stand.
+/// A point that Slurm does not take, or does not report, is one that failed: the others stand.
 Ended failed_by(const Error& error, const std::string& more = "") {
   Ended out;
   out.code = static_cast<int>(error.code());
@@ -307,7 +306,7 @@ Ended failed_by(const Error& error, const std::string& more = "") {
   return out;
 }
 
-/// Nobody waits for it any more: it must not go on.
+/// The job is not waited for any more: it must not continue.
 Ended give_up(const Slurm& slurm, std::int64_t job, const Error& error) {
   try {
     slurm.cancel(job);
@@ -368,7 +367,7 @@ JobSettings settings_for(JobSettings settings, std::int64_t ranks) {
   const ValuePlace place{"--ranks", "command line"};
   settings.set("nodes", std::to_string(ranks / here), place);
   settings.set("ranks_per_node", std::to_string(here), place);
-  settings.set("restarts", "0", place);  // what only measures saves nothing to go on from
+  settings.set("restarts", "0", place);  // what only measures saves nothing to resume from
   complete(settings);
   return settings;
 }

@@ -21,7 +21,7 @@ constexpr std::size_t kScaleColumns = 110;
 struct ScaleResult {
   const ScaleArguments& arguments;
   const ScalePlan& plan;
-  const MeasuredRuns& runs;  ///< of the plan's points
+  const MeasuredRuns& runs;  ///< runs of the plan's points
   Scaling scaling;
   ScalingCaption caption = {};
   std::filesystem::path svg = {};  ///< "" = the picture could not be written
@@ -106,7 +106,8 @@ std::string machine_of(const ScaleResult& result) {
 
 std::string law_sentence(const ScaleResult& result) {
   const std::int64_t base = result.scaling.base_ranks;
-  const std::int64_t batch = result.runs.config(0).config.train.global_batch;  // of the fewest ranks
+  const std::int64_t batch =
+      result.runs.config(0).config.train.global_batch;  // the batch of the fewest ranks
   const std::int64_t tp = result.runs.config(0).config.mesh.tp;
   if (result.arguments.law == ScalingLaw::weak)
     return fmt::format("Weak: {} samples a {} and step; efficiency E = T({}) / T(N), T the time of a step.",
@@ -138,7 +139,7 @@ std::string steps_sentence(const ScaleResult& result) {
                      kMeasureWarmUpSteps, repeats);
 }
 
-/// Who carried the gradients, by what the ranks measured at their start; "" = no run says it.
+/// Who carried the gradients, by what the ranks measured at their start; "" = no run has it.
 std::string backend_of(const ScaleResult& result) {
   for (const MeasuredPoint& point : result.runs.points()) {
     for (const SteadyFigures& one : point.repeats) {
@@ -180,7 +181,7 @@ std::string crowd_sentence(const ScaleResult& result) {
     if (ranks * result.plan.threads > result.plan.processors) crowded.push_back(ranks);
   }
   if (crowded.empty()) return "";
-  return fmt::format("{} ranks of {} share {}: what is lost there says nothing of a network.",
+  return fmt::format("{} ranks of {} share {}: what is lost there is no measure of a network.",
                      joined(crowded), counted(result.plan.threads, "thread"),
                      counted(result.plan.processors, "processor"));
 }

@@ -159,8 +159,8 @@ void check_free(const std::string& setting, const std::string& command, bool who
   if (key == "run.group" || key == "run.point" || key == "run.repeat") refuse("leave it out");
   if (key == "train.resume" || key == "train.save_init") refuse("leave it out: each run begins anew");
   if (key == "train.steps" && !whole) {
-    refuse(command == "sweep" ? "--steps N says how many are measured; --whole trains whole runs"
-                              : "--steps N says how many are measured");
+    refuse(command == "sweep" ? "--steps N sets how many are measured; --whole trains whole runs"
+                              : "--steps N sets how many are measured");
   }
   if (key != "run.measure") return;
   if (command != "sweep" || whole) refuse("leave it out");
@@ -209,7 +209,7 @@ void set_ranks(MeasureArguments& arguments) {
 std::vector<SweepAxis> section_axes(const LessonInfo& lesson, const std::string& section) {
   Config config;
   std::vector<SweepAxis> out;
-  std::vector<std::string> sections;  // that have switches in this lesson
+  std::vector<std::string> sections;  // sections that have switches in this lesson
   for (const Key& key : keys_of(config)) {
     if (!honours(lesson, key.name) || !std::holds_alternative<bool*>(key.place)) continue;
     const std::string of = key.name.substr(0, key.name.find('.'));

@@ -50,7 +50,7 @@ struct ShowArguments {
   fs::path curve;
   bool replace = false;  ///< what `file`, `curve` or the trace names
   bool json = false, live = false, recorded = false, types = false, gradients = false, picture = false;
-  double speed = 0;                ///< of a replay; 0 = none is wanted
+  double speed = 0;                ///< speed of a replay; 0 = none is wanted
   std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
   bool timeline = false;
   int rank = 0;                           ///< whose spans are drawn; a trace has all
@@ -154,7 +154,8 @@ void show_gradients(const fs::path& run, std::int64_t at, bool json) {
   out.print(json);
 }
 
-constexpr std::uint64_t kMostRangeBytes = 4 << 20;  // of all ranks: which steps they have in common
+constexpr std::uint64_t kMostRangeBytes =
+    4 << 20;  // from all ranks, to find the steps that they have in common
 constexpr std::size_t kMostTracedRanks = 64;
 
 /// All ranks side by side. Those of one machine have one clock; another machine's is set so that collectives
@@ -238,7 +239,7 @@ void show_timeline(const fs::path& run, const ShowArguments& asked, Console& con
 /// Ctrl-C and its kin, which end a replay and leave nothing behind.
 class StopKeys {
  public:
-  StopKeys() { std::signal(SIGXFSZ, SIG_IGN); }  // a file size limit is an error that can be told
+  StopKeys() { std::signal(SIGXFSZ, SIG_IGN); }  // a file size limit is an error that can be reported
   bool asked() {
     const int number = signals_.next(0);
     if (number == SIGTSTP) raise(SIGSTOP);

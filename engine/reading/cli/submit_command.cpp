@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kAsk_us = 5'000'000;    // between two questions to Slurm, which serves many
-constexpr std::int64_t kFirst_us = 1'000'000;  // the same while a job may start at once
+constexpr std::int64_t kFirst_us = 1'000'000;  // between looks while a job may start at once
 constexpr int kFirstTimes = 10;
 
 /// Slurm's word for why a job waits, and what it means.
@@ -75,7 +75,7 @@ int follow_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
   const HeldSignals signals;
   int times = 0;
   std::string told;
-  std::optional<RunReader> reader;  // of the run, once it has begun
+  std::optional<RunReader> reader;  // reads the run, once it has begun
   std::optional<RunTeller> teller;
   const auto look = [&] {
     if (!reader && fs::exists(job.run / "rank-0000.jsonl"))
@@ -90,8 +90,8 @@ int follow_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
   };
   const auto [last, asked] = wait_for_end(slurm, job.number, signals, {.seen = seen, .tick = look});
   if (asked != 0) {
-    console.line(fmt::format("job {} goes on without being watched; ./isobar submit --cancel {} ends it",
-                             job.number, job.number));
+    console.line(fmt::format("job {} continues unwatched; ./isobar submit --cancel {} ends it", job.number,
+                             job.number));
     return 128 + asked;
   }
   const bool good = last.state == "COMPLETED";
@@ -109,15 +109,15 @@ int show_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
 
 struct SubmitArguments {
   std::string what;   ///< a lesson; or, for `status`, `cancel` and `follow`, the number of a job or a run
-  Settings settings;  ///< of the lesson's configuration
+  Settings settings;  ///< settings of the lesson's configuration
   JobSettings job;    ///< the profile under what the command line says; not completed
   std::filesystem::path run_dir;            ///< "" = a new folder below runs/
-  std::string command = "./isobar submit";  ///< as typed
+  std::string command = "./isobar submit";  ///< the typed command
   bool dry_run = false;
   bool yes = false;  ///< whatever it costs
   bool interactive = false;
   bool follow = false;
-  bool watch = false;  ///< say the line with which its run is seen from elsewhere
+  bool watch = false;  ///< print the command that shows its run elsewhere
   std::string login;   ///< how the machine is called from outside, "" = by its own name
   bool status = false;
   bool cancel = false;
@@ -143,7 +143,7 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
   app.flag("--dry-run", out.dry_run, "only show the script");
   app.flag("--yes", out.yes, "submit without a question, however many GPU-hours it may take");
   app.flag("--follow", out.follow, "and watch it until it ends; Ctrl-C stops watching only");
-  app.flag("--watch", out.watch, "say the one line that shows its run where you sit");
+  app.flag("--watch", out.watch, "print the command that shows its run on your own machine");
   app.add("--login", out.login, "of --watch: how this machine is called from outside");
   app.flag("--interactive", out.interactive, "wait for the nodes here and run in this terminal (salloc)");
   app.flag("--status", out.status, "how a job stands");
@@ -151,7 +151,7 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
   job.add(app, home);
   app.group("The run");
   add_settings(app, out.settings, home);
-  app.add("--resume", out.settings.resume, "go on with this run (a folder, a name, or last), in its folder");
+  app.add("--resume", out.settings.resume, "continue this run (a folder, a name, or last), in its folder");
   app.add("--run-dir", out.run_dir, "the run folder; default runs/LESSON-<date>-<time>-<xxxx>");
   app.footer("submit/README.md walks through it.");
   if (!app.parse(words)) return std::nullopt;
@@ -166,7 +166,7 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
   out.what = what.front();
   out.job = job.take(app, home);
   if (!out.login.empty() && !out.watch)
-    throw Error("--login says where --watch leads", kCommandLine,
+    throw Error("--login names the host for --watch", kCommandLine,
                 "--watch --login " + shell_quoted(out.login));
   if (out.login.starts_with('-') || !std::ranges::all_of(out.login, is_name_letter))
     throw Error("that is no name of a machine: " + printable(out.login, 60), "--login", "login.example.org");
@@ -193,13 +193,13 @@ std::vector<std::string> program_words(Settings settings, const std::string& pre
   return words_of(settings);
 }
 
-/// A run that has something to go on from.
+/// A run that has a checkpoint to resume from.
 fs::path run_to_resume(const std::string& name) {
   const fs::path run = fs::absolute(find_run(name, "runs")).lexically_normal();
   for (const fs::path& path : entries_in(run / "checkpoints")) {
     if (path.filename().string().rfind("step-", 0) == 0) return run;
   }
-  throw Error("the run has no checkpoint to go on from", run.string(), "submit the lesson anew");
+  throw Error("the run has no checkpoint to resume from", run.string(), "submit the lesson anew");
 }
 
 std::vector<fs::path> inputs_of(const Config& config, const Settings& settings) {
@@ -262,7 +262,7 @@ int show_script(const SubmitArguments& arguments, Prepared prepared) {
   return 0;
 }
 
-/// Variables of the environment that Slurm puts before what a script says.
+/// Variables of the environment that Slurm puts before the options of a script.
 void tell_overrides(Console& console) {
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string text = *entry;
@@ -303,7 +303,7 @@ void tell_watch(Console& console, const SubmittedJob& job, const std::string& lo
                watch_line(watch_place(login), fs::absolute(job.run).lexically_normal(), job.number));
 }
 
-/// A job that goes on by itself spends its hours while nobody looks: many are asked about first.
+/// A job that restarts by itself spends its hours unwatched: many are asked about first.
 bool may_cost(const SubmitArguments& arguments, const JobSettings& settings) {
   constexpr double kFew_h = 1;
   if (arguments.yes || arguments.interactive || settings.starts() < 2 || settings.gpu_hours() <= kFew_h)
@@ -364,12 +364,12 @@ SubmittedJob find_job(const Slurm& slurm, const std::string& what) {
     const fs::path folder = find_job_folder(what, "runs");
     if (!folder.empty()) return job_of_run(folder);
     throw Error("this run is no job of Slurm", find_run(what, "runs").string(),
-                "./isobar show tells how far it is");
+                "./isobar show prints how far it is");
   }
   SubmittedJob out{std::stoll(what), {}};
   const JobState state = slurm.state(out.number);
   if (state.state.empty())
-    throw Error("Slurm knows no job " + what, "squeue",
+    throw Error("Slurm has no job " + what, "squeue",
                 "one that ended long ago is forgotten; name its run folder instead (./isobar runs)");
   out.run = state.folder;
   return out;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kBeatNames[] = {"read", "predict", "run", "reveal", "break", "build"};
 
-/// As it was stored, for the question as it is now.
+/// The stored answer, for the question of now.
 Answer answer_again(const Question& question, const StoredAnswer& stored) {
   try {
     if (question.kind == AnswerKind::make && !stored.runs.empty())

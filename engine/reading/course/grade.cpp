@@ -17,7 +17,7 @@ namespace isobar {
 namespace {
 
 constexpr double kUsualTolerance = 0.25;
-constexpr double kRounding = 1e-9;  // of what was computed and typed in decimals
+constexpr double kRounding = 1e-9;  // rounding of what was computed and typed in decimals
 
 struct RightInterval {
   double low = 0;
@@ -67,7 +67,7 @@ bool is_right(const Question& question, const Answer& answer, const Truth& truth
   return holds(truth.accepted, answer.text);
 }
 
-/// Those that are right each by itself.
+/// Numbers that are right each by itself.
 std::vector<double> accepted_numbers(const Question& question, const Truth& truth) {
   std::vector<double> out;
   if (question.kind != AnswerKind::number) return out;
@@ -215,7 +215,7 @@ Graded grade(const Question& question, const Answer& answer, const Truth& truth)
   const bool is_number = question.kind == AnswerKind::number || question.kind == AnswerKind::find;
   if (question.kind != AnswerKind::make &&
       (is_number ? right_intervals(truth).empty() : truth.accepted.empty())) {
-    throw Error("the rule " + question.rule + " says nothing of " + question.id, question.origin,
+    throw Error("the rule " + question.rule + " gives no truth for " + question.id, question.origin,
                 "this is a mistake in Isobar", Exit::failed);
   }
   out.outcome = is_right(question, answer, truth) ? Outcome::right : Outcome::not_right;

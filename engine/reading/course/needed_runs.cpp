@@ -26,10 +26,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr double kStartHere_s = 2;     ///< of a program, until its first step
+constexpr double kStartHere_s = 2;     ///< start of a program until its first step
 constexpr double kBesideSteps = 1.15;  ///< validation, and steps that are written down
 constexpr double kSplitLayers = 1.5;   ///< a step over ranks that share a model, to that of one process
-constexpr double kStartAlone_s = 0.3;  ///< of a program without libtorch and data, on a slow laptop too
+constexpr double kStartAlone_s = 0.3;  ///< start of a program without libtorch and data, on a slow laptop too
 constexpr double kStepAlone_us = 200;  ///< its step, with the line that it writes; ranks share two processors
 constexpr double kEmulated = 1.2;      ///< a step in emulated 16 bits, to one in fp32 (tests/bench/results)
 
@@ -107,7 +107,7 @@ bool may_fit(const ConfigText& run, const FoundRuns& found) {
           (value_in(run, "train.steps") == std::to_string(config.train.steps) && is_of_this_machine(run)));
 }
 
-/// What a run says of itself where it fits.
+/// The view of a run where it fits.
 std::optional<RunView> fitting(const KnownRun& run, const FoundRuns& found) {
   if (!may_fit(run.config, found) || !differing_settings(run.config, found.config.config).empty())
     return std::nullopt;

@@ -53,7 +53,7 @@ std::string exit_code_in(Entry entry) {
 constexpr std::int64_t kMostSteps = 1'000'000, kMostRepeats = kMostRunRepeats;
 
 struct RunDraft : NeededRun {
-  bool has_settings = false;  ///< of its own
+  bool has_settings = false;  ///< it has settings of its own
 };
 
 const TomlKeys<RunDraft>& run_keys() {
@@ -78,7 +78,7 @@ const TomlKeys<RunDraft>& run_keys() {
 }
 
 struct Draft : Question {
-  std::vector<std::string> sets;      ///< of all its runs
+  std::vector<std::string> sets;      ///< settings of all its runs
   std::vector<TomlTable> run_tables;  ///< taken once `sets` is known
 };
 

@@ -157,7 +157,7 @@ CourseProgress progress_in(const std::string& text, const fs::path& file) {
               Exit::failed);
 }
 
-/// Locked, or why not, as errno says it: who holds the lock writes one line, so that it is waited for, but
+/// 0 when it is locked, else errno: the holder of the lock writes one line, so that it is waited for, but
 /// not for ever.
 int lock(const FileDescriptor& file, int how) {
   constexpr std::int64_t kMost_us = 5'000'000, kPause_us = 10'000;

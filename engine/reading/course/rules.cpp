@@ -30,7 +30,7 @@ void check_id(const Question& question) {
   if (name.empty() || !is_name || number_of<int>(name)) {
     throw Error("the id " + printable(question.id, 80) + " does not belong to " + question.lesson,
                 question.origin,
-                "it begins with " + number + " and goes on with lower-case letters, digits and _");
+                "it begins with " + number + " and continues with lower-case letters, digits and _");
   }
 }
 
@@ -50,7 +50,7 @@ void check_fields(const Question& question) {
       });
   if (is_fixed && question.giveaway.empty()) {
     wrong(question, "its answer is the same everywhere, and it has no giveaway",
-          "giveaway lists what no page may say, such as the figure that answers it");
+          "giveaway lists what no page may contain, such as the figure that answers it");
   }
 }
 
@@ -143,7 +143,7 @@ void check_rule(const Question& question, const Rule& rule) {
   }
 }
 
-/// Each run that the rule is told is there, and each that is there is told to the rule.
+/// Each run that the rule names is there, and each that is there is named to the rule.
 void check_runs(const Question& question, const Rule& rule) {
   std::vector<std::string> runs;
   for (const NeededRun& run : question.runs) runs.push_back(run.name);
@@ -166,7 +166,7 @@ void check_runs(const Question& question, const Rule& rule) {
   }
 }
 
-/// What they are called the rule says; that each is closed can be seen here.
+/// The rule defines their names; that each is closed is checked here.
 void check_placeholders(const Question& question) {
   std::vector<std::string> texts = {question.reveal};
   for (const Misconception& one : question.wrong) texts.push_back(one.says);

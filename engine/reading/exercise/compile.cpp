@@ -52,7 +52,7 @@ std::vector<std::string> shell_words(const std::string& command) {
   return out;
 }
 
-/// They stand in cmake/IsobarTargets.cmake.
+/// The options stand in cmake/IsobarTargets.cmake.
 const char* options_of(Watch watch) {
   switch (watch) {
     case Watch::address:
@@ -96,7 +96,7 @@ OtherHalf other_half(const CompileSetting& setting) {
     out.words.insert(out.words.end(), watch.begin(), watch.end());
     return out;
   }
-  throw Error("the build knows no part of " + setting.lesson, file.string(), "./isobar setup", Exit::failed);
+  throw Error("the build has no part of " + setting.lesson, file.string(), "./isobar setup", Exit::failed);
 }
 
 /// The path of a program that a command may name without one.
@@ -104,7 +104,7 @@ std::string with_path(const std::string& program) {
   if (program.find('/') != std::string::npos) return program;
   const std::string file = find_program(program);
   if (file.empty())
-    throw Error("there is no " + program, "PATH", "./isobar doctor says what is missing", Exit::failed);
+    throw Error("there is no " + program, "PATH", "./isobar doctor lists what is missing", Exit::failed);
   return file;
 }
 
@@ -210,12 +210,12 @@ CompileProblem first_error(const std::string& said, const std::string& name) {
   };
   const auto error = std::find_if(lines.begin(), lines.end(), is_error);
   if (error == lines.end()) {
-    out.what =
-        "it does not compile: " + printable(said.empty() ? "the compiler says nothing" : lines.front(), 300);
+    out.what = "it does not compile: " +
+               printable(said.empty() ? "the compiler prints nothing" : lines.front(), 300);
     return out;
   }
   out.what = "it does not compile: " + printable(error->substr(error->find(" error: ") + 8), 300);
-  // In a header, the lines around say which of the learner's led there.
+  // In a header, the lines around name the learner's line that led there.
   for (auto line : {error, lines.begin()}) {
     for (; line != lines.end(); ++line) {
       out.where = place_in(*line, name);

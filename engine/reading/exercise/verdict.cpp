@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::int64_t kLongestCheck_us = 600'000'000;  // a hang of a check is told long before
+constexpr std::int64_t kLongestCheck_us = 600'000'000;  // a hang of a check is reported long before
 constexpr std::int64_t kMostVerdict_bytes = 1 << 20;
 
 /// The first check of the exercise that is not among these; null where all are.

@@ -23,7 +23,7 @@ enum class Role { train_loss, valid_loss, lr, train_other, valid_other };
 struct Column {
   std::size_t index;
   Role role;
-  std::string key;  ///< of an other one
+  std::string key;  ///< key of another figure
 };
 
 std::string lower(std::string text) {
@@ -43,7 +43,7 @@ bool take_stage(std::string& name, std::initializer_list<std::string_view> stage
   return false;
 }
 
-/// As a key of our stream: letters that fit, and no unit that ours have, since its own is not known.
+/// A key of our stream: letters that fit, and no unit that ours have, since its own is not known.
 std::string key_of(const std::string& name) {
   constexpr std::size_t kMost = 60;
   std::string out;
@@ -70,8 +70,8 @@ Column column_of(std::size_t index, const std::string& name, const ImportWish& w
   return {index, valid ? Role::valid_other : Role::train_other, key_of(rest)};
 }
 
-/// Of several losses the plain one counts, then that of each step, then the first; the others stay as they
-/// are called.
+/// One of several losses counts: the plain one, then that of each step, then the first; the others keep
+/// their names.
 void keep_one(std::vector<Column>& columns, Role role, Role other) {
   Column* kept = nullptr;
   const auto rank = [](const Column& column) {
@@ -105,7 +105,7 @@ std::vector<Column> columns_of(const MetricsTable& table, const ImportWish& wish
   }
   if (!find_by(out, &Column::role, Role::train_loss) && !find_by(out, &Column::role, Role::valid_loss))
     throw Error("no column is a loss by its name: " + printable(joined(table.columns), 400), where,
-                "--train-loss NAME and --valid-loss NAME say which are");
+                "--train-loss NAME and --valid-loss NAME name them");
   return out;
 }
 
@@ -183,7 +183,7 @@ class RunBuilder {
   }
 
   /// The loss of an epoch has the step of its last step, which has a line of its own: the first counts. A
-  /// step that goes back is of a table that a second training went on in.
+  /// step that goes back is of a table that a second training continued.
   void add_step(ForeignStep step) {
     if (!out_.steps.empty() && step.step == out_.steps.back().step) {
       if (step.loss) out_.left_out.add("value", kTwice);
@@ -217,7 +217,7 @@ class RunBuilder {
     out_.scores.push_back(std::move(score));
   }
 
-  /// A guess from where the first epoch was scored last; the rows' own epochs tell whether it holds.
+  /// A guess from where the first epoch was scored last; the rows' own epochs show whether it holds.
   void find_steps_per_epoch() {
     if (scored_.empty()) return;
     const auto [epoch, step] = *scored_.begin();
@@ -264,7 +264,7 @@ ForeignRun read_lightning_run(const fs::path& file, const ImportWish& wish) {
   out.left_out.add(table.left_out);
   if (out.steps.empty() && out.scores.empty())
     throw Error("the table holds no loss", where, "its columns of losses are empty");
-  if (out.batch == 0) out.notes.emplace_back("how many samples a step has is not known: --batch says it");
+  if (out.batch == 0) out.notes.emplace_back("how many samples a step has is not known: --batch sets it");
   out.notes.emplace_back("it has no times: speed is not known");
   out.files = {file};
   return out;

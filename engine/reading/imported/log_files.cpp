@@ -125,7 +125,7 @@ class LogBuilder {
                       *seconds > 0 && *rate > 0 && std::isfinite(*seconds * *rate);
     if (!fits) return out_.left_out.add("epoch", "its line holds no number, seconds and rate");
     const auto epoch = static_cast<std::int64_t>(*number);
-    if (!out_.epochs.empty() && epoch <= out_.epochs.back().number) {  // begun again without saying so
+    if (!out_.epochs.empty() && epoch <= out_.epochs.back().number) {  // begun again without a note
       forget_training();
       out_.started.clear();
       begins_.reset();

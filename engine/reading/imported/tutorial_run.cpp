@@ -183,7 +183,7 @@ std::int64_t steps_of(const LoggedEpoch& epoch, std::int64_t batch, const std::s
   return static_cast<std::int64_t>(whole);
 }
 
-/// 0 = the log does not say it.
+/// The batch; 0 = the log does not have it.
 std::int64_t logged_batch(const EpochLog& log) {
   const auto said = number_of<std::int64_t>(log.setting("global_batch_size"));
   return said && *said > 0 && *said < 1'000'000'000 ? *said : 0;
@@ -192,7 +192,7 @@ std::int64_t logged_batch(const EpochLog& log) {
 std::int64_t batch_of(const EpochLog& log, const ImportWish& wish, const std::string& where) {
   const std::int64_t out = wish.batch > 0 ? wish.batch : logged_batch(log);
   if (out > 0) return out;
-  throw Error("the log does not say how many samples a step has", where,
+  throw Error("the log lacks the number of samples of a step", where,
               "--batch 16, as the run's configuration had it (global_batch_size)");
 }
 
@@ -243,7 +243,7 @@ std::optional<std::size_t> index_of(const EpochLog& log, std::size_t i, const Fo
   return number - 1;
 }
 
-/// What the event files do not say, from an epoch of the log.
+/// Adds what the event files lack, from an epoch of the log.
 void add_epoch(const LoggedEpoch& epoch, ForeignStep& step, bool fits, ForeignRun& out) {
   if (fits || !step.step_s) step.step_s = epoch.seconds / static_cast<double>(step.stands_for);
   if (!step.loss) step.loss = epoch.train_loss;
@@ -260,7 +260,7 @@ void add_epoch(const LoggedEpoch& epoch, ForeignStep& step, bool fits, ForeignRu
   }
 }
 
-/// What only the log says, onto the steps of the event files.
+/// Adds what only the log has to the steps of the event files.
 void add_log(const EpochLog& log, ForeignRun& out) {
   if (log.epochs.empty() || out.steps.empty()) return;
   const bool fits = log.epochs.size() == out.steps.size();
@@ -323,7 +323,7 @@ ForeignRun read_tutorial_run(const fs::path& log_file, const std::vector<fs::pat
   if (out.steps.empty() && out.scores.empty())
     throw Error("the log holds no epoch of the tutorial" + (missed.empty() ? "" : "; " + missed), where,
                 log_file.empty() ? "its event files have the tags Loss/train and Loss/valid"
-                                 : "a line \"Time taken for epoch 1 is ...\" tells one");
+                                 : "a line \"Time taken for epoch 1 is ...\" marks one");
   if (!log.started.empty()) out.started = log.started;
   out.device = wish.device;
   if (const std::string mode = log.setting("amp_mode"); mode == "fp16" || mode == "bf16")

@@ -133,7 +133,7 @@ std::string plan_line(const ForeignRun& run) {
   return line.text();
 }
 
-/// What the import tells: readers of the run tell it too.
+/// The remarks of the import, which readers of the run print too.
 std::string told_lines(const ForeignRun& run) {
   std::string out;
   for (const LeftOut::Entry& one : run.left_out.entries()) {

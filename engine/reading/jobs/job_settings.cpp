@@ -62,7 +62,7 @@ const std::vector<JobField>& job_fields() {
       {"job_name", "job", "in Slurm's lists; default the lesson", "--job-name=", checked_job_name},
       {"warn", "job", "seconds before the end at which a checkpoint is saved; default 120", "",
        number_from(10, 3600)},
-      {"restarts", "job", "so often it goes on by itself; default 20", "", number_from(0, 1000)},
+      {"restarts", "job", "so often it restarts by itself; default 20", "", number_from(0, 1000)},
       {"container", "container", "shifter, apptainer, podman or none", "",
        one_of({"none", "shifter", "apptainer", "podman"})},
       {"image", "container", "of the container", "--image=", kImageRule},
@@ -134,7 +134,7 @@ void complete(JobSettings& settings) {
   }
   if (settings.has_container() && settings.value("image").empty())
     throw Error("a container without an image", "--container " + settings.value("container"),
-                "--image NAME; submit/README.md says how one is made");
+                "--image NAME; submit/README.md describes how one is made");
   if (!settings.has_container() && !settings.volumes.empty())
     throw Error("a volume belongs to a container, and there is none", "--volume " + settings.volumes.front(),
                 "--container apptainer --image NAME");

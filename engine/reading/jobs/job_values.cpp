@@ -71,7 +71,7 @@ std::string checked_job_name(const std::string& text, const ValuePlace& place) {
   std::transform(lower.begin(), lower.end(), lower.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (lower.find("hetjob") != std::string::npos)
-    refuse(text, place, "a name without \"hetjob\": Slurm would refuse the account and not say why");
+    refuse(text, place, "a name without \"hetjob\": Slurm would refuse the account without a reason");
   return text;
 }
 
@@ -167,7 +167,7 @@ std::string checked_variable(const std::string& text, const ValuePlace& place) {
   if (!good) refuse(text, place, "the name of a variable: upper-case letters, digits and '_'");
   if (is_one_of(text, {"RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) ||
       text.starts_with("SLURM_") || text.starts_with("SBATCH_"))
-    refuse(text, place, "another variable: Slurm itself says which rank is which");
+    refuse(text, place, "another variable: Slurm itself sets the ranks");
   if (is_one_of(text, {"PATH", "IFS", "LD_PRELOAD", "LD_AUDIT", "BASH_ENV", "ENV"}))
     refuse(text, place, "a variable of what is trained: this one decides which programs the script runs");
   return text;

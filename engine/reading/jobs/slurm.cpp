@@ -75,7 +75,7 @@ constexpr std::array<std::string_view, 14> kGoingOn = {
 
 bool is_state(const std::string& word) { return holds(kOver, word) || holds(kGoingOn, word); }
 
-/// Of "1234" or "1234;cluster", behind whatever a site's plugin says; 0 where there is none.
+/// The number of "1234" or "1234;cluster", behind a site plugin's output; 0 where there is none.
 std::int64_t job_number(const std::string& answer) {
   std::int64_t job = 0;
   std::istringstream lines(answer);
@@ -127,7 +127,7 @@ std::int64_t Slurm::submit(const fs::path& folder, const std::string& script) co
   }
   if (said.code != 0) throw refusal("Slurm refuses the job", words, said);
   const std::int64_t job = job_number(said.out);
-  if (job == 0) throw without_number(refusal("Slurm did not say the number of the job", words, said));
+  if (job == 0) throw without_number(refusal("Slurm did not print the number of the job", words, said));
   return job;
 }
 
@@ -137,7 +137,7 @@ JobState Slurm::state(std::int64_t job) const {
                                           "--format=%T|%r|%N|%S|%Z"};
   const CapturedRun said = ask_slurm(words, limits_.answer_us);
   const bool unknown = said.errors.find("Invalid job id") != std::string::npos;
-  if (said.code != 0 && !unknown) throw refusal("Slurm does not tell of job " + number, words, said);
+  if (said.code != 0 && !unknown) throw refusal("Slurm does not report job " + number, words, said);
   JobState out;
   const std::string line = first_line(said.out);
   if (unknown || line.empty()) return out;
@@ -156,7 +156,7 @@ JobState Slurm::state(std::int64_t job) const {
     const CapturedRun shown =
         ask_slurm({scontrol_.string(), "--oneliner", "show", "job", number}, limits_.answer_us);
     if (shown.code == 0) out.exit_code = exit_code_in(shown.out);
-  } catch (const NoAnswer&) {  // that it is over is known
+  } catch (const NoAnswer&) {  // the job is known to be over
   }
   return out;
 }

@@ -29,7 +29,7 @@ std::string with_own_ids(std::string svg, int number) {
   return svg;
 }
 
-/// HTML knows no such attribute (tidy): the page's style says it.
+/// HTML has no such attribute (tidy): the page's style sets it.
 std::string without_font(std::string svg) {
   constexpr std::string_view kBefore = " font-family=\"Inter";
   const std::size_t head = svg.find('>'), at = svg.find(kBefore);

@@ -47,7 +47,7 @@ std::string variables(const Theme& theme) {
                      hex_text(readable(theme.accent, theme.ground, 4.5)));
 }
 
-/// Of figures (page/figures.h).
+/// The dark style of figures (page/figures.h).
 constexpr std::string_view kDarkFigures =
     "svg [fill^=\"#\"][style]{fill:var(--dark)}svg [stroke^=\"#\"][style]{stroke:var(--dark)}\n";
 

@@ -113,7 +113,7 @@ Table bars_table(const std::vector<StageBar>& bars) {
   return table;
 }
 
-/// Of the finite ones; 0 without any.
+/// Over the finite values; 0 without any.
 double root_mean_square(std::span<const float> values) {
   double sum = 0, count = 0;
   for (const float value : values) {

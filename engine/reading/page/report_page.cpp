@@ -54,7 +54,7 @@ std::vector<Rung> rungs_of(const ReportCases& cases) {
 
 std::string speed_text(const std::optional<SpeedUp>& speed) { return speed ? ratio_text(*speed) : "-"; }
 
-/// Of each question the newest answer, in the order in which they were first asked.
+/// The newest answer of each question, in the order in which they were first asked.
 std::vector<const StoredAnswer*> newest_answers(const CourseProgress& progress,
                                                 const std::set<std::string>& lessons) {
   std::vector<const StoredAnswer*> out;

@@ -26,7 +26,7 @@ namespace {
 
 constexpr auto kStorePatience = std::chrono::seconds(1);
 
-/// c10d writes lines and backtraces of its own; what matters of them we say in words.
+/// c10d writes lines and backtraces of its own; our errors have what matters of them.
 void silence_c10d() {
   if (std::getenv("TORCH_CPP_LOG_LEVEL") != nullptr) return;
   setenv("TORCH_CPP_LOG_LEVEL", "FATAL", 0);

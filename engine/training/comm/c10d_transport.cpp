@@ -44,7 +44,7 @@ class C10dPending final : public Pending {
       work_->wait(std::chrono::milliseconds(std::max<std::int64_t>(1, timeout_us / 1000)));
     } catch (const std::exception&) {
       if (!work_->isCompleted()) return false;  // only our patience ended
-      work_->wait();  // it may have ended between that time-out and our look: this says how it did
+      work_->wait();  // it may have ended between that time-out and our look: this throws its error
     }
     return true;
   }
@@ -174,7 +174,7 @@ std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::St
     throw Error(
         "gloo cannot connect this rank with the others: " + printable(said.substr(0, said.find('\n')), 160),
         interface.empty() ? name : name + ", comm.interface = " + printable(interface, 40),
-        "see what the others said; comm.interface is the network that all of them reach each other by",
+        "see the output of the others; comm.interface is the network that all of them reach each other by",
         Exit::failed);
   }
 }

@@ -182,7 +182,7 @@ Work CommCore::launch(const Collective& job) {
   count(job);
   const Waited waited{number, text};
   if (board) board->arrive(number, ready_us);
-  arrive(waited);  // who says that it is here is on the board
+  arrive(waited);  // a rank that has arrived is on the board
   if (checked) exchange(fmt::format("collective {}: {}", number, text), "");
   std::shared_ptr<Pending> pending = started(waited, [&] { return dispatch(job); });
   if (shared->status != nullptr) shared->status->leave();
@@ -226,7 +226,7 @@ void CommCore::await(Pending& pending, const Waited& waited) {
   const auto is_done = [&] {
     try {
       return pending.wait(patience_us);
-    } catch (const std::exception& error) {  // an Error too: no transport knows ranks as the world does
+    } catch (const std::exception& error) {  // an Error too: no transport has the world's rank numbers
       lose(waited, begin_us, error.what());
     }
   };

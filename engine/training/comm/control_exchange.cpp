@@ -1,4 +1,4 @@
-// What ranks tell each other between hosts.
+// Messages of ranks between hosts.
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>

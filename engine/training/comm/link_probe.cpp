@@ -27,7 +27,7 @@ namespace {
 
 constexpr double kBudget_us = 300'000;
 
-/// Of one all-reduce, on the slowest rank. A device is waited for by reading a value of it.
+/// Time of one all-reduce, on the slowest rank. A device is waited for by reading a value of it.
 double all_reduce_us(Comm& comm, const at::Tensor& values) {
   const std::int64_t begin_us = steady_us();
   comm.all_reduce(values, Reduce::sum, "probe").wait();
@@ -51,7 +51,7 @@ LinkProbe probe_link(Comm& comm, c10::Device device, std::int64_t most_bytes) {
   };
   LinkProbe out;
   const at::Tensor small = zeros(64);
-  // The first one sets connections up; two say how many more there is time for.
+  // The first one sets connections up; two show how many more there is time for.
   all_reduce_us(comm, small);
   const double first_us = slowest(comm, all_reduce_us(comm, small));
   const int repeats = static_cast<int>(std::clamp(kBudget_us / 10 / first_us, 1.0, 31.0));

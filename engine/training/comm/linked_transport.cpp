@@ -16,7 +16,7 @@ namespace isobar {
 namespace {
 
 constexpr std::int64_t kArrivalLook_us = 100;  // how often to ask whether a rank has come
-constexpr std::int64_t kTolerance_us = 50;     // what the inner transport may be late before it is told
+constexpr std::int64_t kTolerance_us = 50;     // what the inner transport may be late before it is reported
 
 /// To the microsecond or two, where the system wakes sleepers in time.
 void sleep_exactly_until_us(std::int64_t due_us) {
@@ -31,7 +31,7 @@ struct LinkState {
 
   LinkClock clock;
   std::atomic<std::int64_t> done = 0;
-  std::atomic<std::int64_t> slower = 0;  ///< of those, the ones that really took longer
+  std::atomic<std::int64_t> slower = 0;  ///< collectives among them that really took longer
 };
 
 class LinkedPending final : public Pending {

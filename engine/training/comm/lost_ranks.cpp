@@ -60,7 +60,7 @@ std::optional<bool> has_arrived(CommGroup& core, int rank, const Waited& waited,
   if (const std::optional<std::string> word = core.backends->read_word(waiting_key(core, rank, waited))) {
     std::int64_t number = -1;
     std::from_chars(word->data(), word->data() + word->size(), number);
-    if (number >= waited.number) return true;  // an older word says nothing
+    if (number >= waited.number) return true;  // an older word does not count
   }
   if (!status) return std::nullopt;
   if (core.is_world()) return (waited.is_exchange ? status->exchange : status->reached) >= waited.number;
@@ -88,7 +88,7 @@ std::optional<int> ended_rank(const CommGroup& core, std::string& how) {
     if (!status) continue;
     const bool gone = status->process == RankProcess::gone && status->phase != RankPhase::followed;
     if (!gone && status->phase != RankPhase::failed) continue;
-    // One that is gone without a word was killed: the others end because of it, and say so later.
+    // One that is gone without a word was killed: the others end because of it, and report it later.
     const bool silent = status->phase < RankPhase::done;
     const std::int64_t when_ns = silent ? 0 : status->since_ns;
     if (first && when_ns >= first_ns) continue;
@@ -150,7 +150,7 @@ Error lost_error(CommGroup& core, const Waited& waited, double waited_s, const s
       return {fmt::format("{} gave up before this one came to {}", ranks_text(gone), waited.text()),
               core.place(),
               fmt::format("what this rank did before took longer than comm.timeout_s = {:g}, or they had "
-                          "another reason: see what they said",
+                          "another reason: see their output",
                           core.config.timeout_s),
               Exit::failed};
     }
@@ -159,14 +159,15 @@ Error lost_error(CommGroup& core, const Waited& waited, double waited_s, const s
   if (first) {
     return {fmt::format("rank {} ended first: {}", *first, how),
             fmt::format("{}, in {}", core.place(), waited.text()),
-            fmt::format("this is a consequence, not the cause: see what rank {} said", *first), Exit::failed};
+            fmt::format("this is a consequence, not the cause: see the output of rank {}", *first),
+            Exit::failed};
   }
   const std::string said = printable(raw.substr(0, raw.find('\n')), 160);
   const std::string numbers =
       core.is_world() ? "" : fmt::format(" (counted within the group of {})", ranks_text(core.members));
   return {"a rank that this one works with is gone: " + said + numbers,
           fmt::format("{}, in {}", core.place(), waited.text()),
-          "this is a consequence, not the cause: see what the other ranks said first", Exit::failed};
+          "this is a consequence, not the cause: see first the output of the other ranks", Exit::failed};
 }
 
 }  // namespace isobar

@@ -26,7 +26,7 @@ namespace isobar {
 namespace {
 
 constexpr std::int64_t kTell_us = 5'000'000;
-constexpr auto kGrace = std::chrono::seconds(2);  // to whoever says what is wrong before we do
+constexpr auto kGrace = std::chrono::seconds(2);  // for a rank that reports what is wrong before this one
 
 std::string this_machine() { return host_name() + "/" + boot_id(); }
 
@@ -39,7 +39,7 @@ std::string place(const RankEnvironment& environment) {
 
 std::string key_of(int rank) { return "here/" + std::to_string(rank); }
 
-/// Refuses what a rank said when it came.
+/// Checks the word that a rank left when it came.
 void check_word(const RankEnvironment& environment, int rank, const std::string& world) {
   if (world == std::to_string(environment.world)) return;
   throw Error(fmt::format("rank {} was started as one of {} ranks, and rank {} as one of {}",
@@ -63,7 +63,7 @@ void come(c10d::Store& store, const RankEnvironment& environment) {
             fmt::format("{} {} {:016x}", environment.world, this_machine(), some_number()));
 }
 
-/// Of "2 host/start number": what stands where on all ranks.
+/// The machine, "host/start", of a word "2 host/start number".
 std::string machine_of(const std::string& word) {
   const std::size_t begin = word.find(' ') + 1;
   return word.substr(begin, word.rfind(' ') - begin);
@@ -73,7 +73,7 @@ std::uint64_t number_of(const std::string& word) {
   return std::strtoull(word.c_str() + word.rfind(' ') + 1, nullptr, 16);
 }
 
-/// What all ranks said, by rank, once all are there.
+/// The words of all ranks, by rank, once all are there.
 std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment& environment,
                                       double timeout_s) {
   const std::int64_t begin_us = steady_us();
@@ -101,7 +101,7 @@ std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment&
     }
     pause_us(waited_us < 1'000'000 ? 2'000 : 50'000);
   }
-  // The store ends with rank 0, and the others, who came later, have the same to say.
+  // The store ends with rank 0, and the others, who came later, have the same error to report.
   if (environment.rank == 0) std::this_thread::sleep_for(kGrace / 2);
   std::vector<int> came;
   for (int rank = 0; rank < environment.world; ++rank) {
@@ -109,7 +109,7 @@ std::vector<std::string> wait_for_all(c10d::Store& store, const RankEnvironment&
   }
   throw Error(fmt::format("waited {:g} s, and not all ranks came: there are {}, missing are {}", timeout_s,
                           rank_list(came), rank_list(missing)),
-              place(environment), "see what the missing ones said; comm.timeout_s is the longest wait",
+              place(environment), "see the output of the missing ones; comm.timeout_s is the longest wait",
               Exit::failed);
 }
 

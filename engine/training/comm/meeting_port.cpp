@@ -122,12 +122,13 @@ std::string wait_for_port(const std::string& host, int port, int rank, double ti
     const double waited_s = static_cast<double>(steady_us() - begin_us) * 1e-6;
     const bool unreachable = error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES;
     if (waited_s > timeout_s || (unreachable && waited_s > kUnreachable_s)) {
-      throw Error(fmt::format("rank {} cannot reach {} (resolves to {}): {}", rank, place(host, port),
-                              addresses.front().text,
-                              error == ECONNREFUSED ? "nobody listens there" : std::strerror(error)),
-                  fmt::format("rank {}, waited {:.3g} s", rank, waited_s),
-                  "see what rank 0 said; MASTER_ADDR must be an address of rank 0 that this host can reach",
-                  Exit::failed);
+      throw Error(
+          fmt::format("rank {} cannot reach {} (resolves to {}): {}", rank, place(host, port),
+                      addresses.front().text,
+                      error == ECONNREFUSED ? "nobody listens there" : std::strerror(error)),
+          fmt::format("rank {}, waited {:.3g} s", rank, waited_s),
+          "see the output of rank 0; MASTER_ADDR must be an address of rank 0 that this host can reach",
+          Exit::failed);
     }
     if (!told && waited_s > kTell_s) {
       told = true;

@@ -31,7 +31,7 @@ std::string hear(const GroupMeeting& group, const std::string& key, int rank, co
   }
   throw Error(fmt::format("rank {} did not come within {:g} s", group.members[static_cast<std::size_t>(rank)],
                           group.timeout_s),
-              where, "look at what that rank said; comm.timeout_s is how long the others wait", Exit::failed);
+              where, "see the output of that rank; comm.timeout_s is how long the others wait", Exit::failed);
 }
 
 }  // namespace

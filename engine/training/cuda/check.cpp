@@ -25,7 +25,7 @@ const char* hint_for(cudaError_t code) {
              "CUDA_LAUNCH_BLOCKING=1 finds which one";
     case cudaErrorECCUncorrectable:
     case cudaErrorHardwareStackError:
-      return "the device itself is at fault; nvidia-smi -q and the system's log say more";
+      return "the device itself is at fault; nvidia-smi -q and the system's log have more";
     case cudaErrorNoKernelImageForDevice:
       return "the plugin holds no code for this device; ./isobar --cuda setup builds it anew, in a bundle "
              "./run.sh rebuild-plugin";

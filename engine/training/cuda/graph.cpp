@@ -39,7 +39,7 @@ void abandon_graph(CudaGraph* graph) noexcept {
   cudaGraph_t partial = nullptr;
   cudaStreamEndCapture(graph->stream.stream(), &partial);
   if (partial != nullptr) cudaGraphDestroy(partial);
-  cudaGetLastError();  // that the recording was broken is known
+  cudaGetLastError();  // clears the error: the recording is known to be broken
   try {
     c10::cuda::CUDACachingAllocator::endAllocateToPool(graph->stream.device_index(), graph->pool);
   } catch (const std::exception&) {  // it had ended already
@@ -76,7 +76,7 @@ void destroy_graph(CudaGraph* graph) noexcept {
   cudaDeviceSynchronize();  // it may be at work still, in memory that goes with it
   try {
     delete graph;
-  } catch (const std::exception&) {  // the device is lost; whoever uses it next is told
+  } catch (const std::exception&) {  // the device is lost; its next use reports it
   }
 }
 

@@ -3,8 +3,8 @@
 #include <driver_types.h>
 #include <nvtx3/nvToolsExt.h>
 
-// Of the CUDA runtime. Their header, cuda_profiler_api.h, is not among the files that a machine without a
-// CUDA toolkit gets.
+// Functions of the CUDA runtime. Their header, cuda_profiler_api.h, is not among the files that a machine
+// without a CUDA toolkit gets.
 extern "C" cudaError_t cudaProfilerStart();
 extern "C" cudaError_t cudaProfilerStop();
 

@@ -199,7 +199,7 @@ void CudaUploader::finish() noexcept {
     // Not the copy alone: the kernel behind it reads the statistics, whose memory goes with this.
     while (last_ && !last_->here()) pause_us(kEventPause_us);
   } catch (...) {
-    // The device is broken, and says so to everybody who asks; it reads nothing any more.
+    // The device is broken, and every call to it reports that; it reads nothing any more.
   }
 }
 

@@ -49,7 +49,7 @@ std::span<float> tile_buffer(std::size_t values) {
 }
 
 constexpr std::int64_t kSyntheticRecords = 1460;  // a year of 6-hourly fields
-constexpr std::int64_t kSyntheticSamples = 512;   // as many as `short` has
+constexpr std::int64_t kSyntheticSamples = 512;   // the number in `short`
 
 }  // namespace
 

@@ -36,7 +36,7 @@ void check_number(std::int64_t batch, std::int64_t due) {
   throw Error(fmt::format("batch {} came, and batch {} is due", batch, due), "the loader", "", Exit::failed);
 }
 
-/// The device found values that are not finite: reads the fields once more to say where.
+/// The device found values that are not finite: reads the fields once more to name where.
 [[noreturn]] void refuse_values(const Dataset& dataset, const BatchPlan& plan, std::int64_t count) {
   std::vector<float> field(dataset.shape().values());
   FillCost unused;

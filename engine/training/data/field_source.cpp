@@ -137,7 +137,7 @@ class SyntheticSource : public FieldSource {
 std::int64_t FieldShape::tile_rows() const {
   constexpr std::int64_t kTileValues = (256 << 10) / sizeof(float);
   const std::int64_t most = std::max<std::int64_t>(1, kTileValues / width);
-  const std::int64_t tiles = (height + most - 1) / most;  // of one size, rather than a small one at the end
+  const std::int64_t tiles = (height + most - 1) / most;  // equal in size, rather than a small one at the end
   return (height + tiles - 1) / tiles;
 }
 

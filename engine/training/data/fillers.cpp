@@ -20,7 +20,7 @@ Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch) {
 
 namespace {
 
-/// Runs `body`; what goes wrong in it is said with the sample and, where that is not said, the file.
+/// Runs `body`; its errors get the name of the sample and, where they lack it, the file.
 template <typename Body>
 void naming_sample(const Dataset& dataset, std::int64_t sample, std::int64_t batch, const Body& body) {
   try {

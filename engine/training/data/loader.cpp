@@ -62,7 +62,7 @@ Batch Loader::next_or_resident() {
   return batch;
 }
 
-/// After an error the same batch is the next one again, whoever reads.
+/// After an error this batch is the next one again, whichever thread reads.
 Batch Loader::load_or_stay(std::int64_t position) {
   try {
     return load(position);

@@ -29,7 +29,7 @@ struct Slot {
     try {
       wait();
     } catch (...) {
-      // Whoever still read from it is broken, and tells that to all who ask.
+      // A reader that still uses it is broken, and reports that to its callers.
     }
   }
   void wait() {
@@ -48,7 +48,7 @@ struct Open {
   FilledSlot filled;
   std::int64_t parts = 0;
   std::int64_t next_part = 0;   ///< the first that nobody took
-  std::int64_t parts_left = 0;  ///< that are not filled
+  std::int64_t parts_left = 0;  ///< parts that are not filled
   bool prepared = false;        ///< plan and memory are there
   bool done = false;            ///< filled, or failed
   std::exception_ptr failure;
@@ -98,9 +98,9 @@ struct ReadAhead::State : std::enable_shared_from_this<ReadAhead::State> {
   bool wanted = false;              ///< nothing is opened between `seek` and the next `take`
   std::int64_t allowed_epoch = -1;  ///< nothing of a later one is opened, unless reading crosses epochs
   std::vector<SlotPtr> free_slots;
-  std::int64_t slots = 0;             ///< that were made or are being made
+  std::int64_t slots = 0;             ///< slots that were made or are being made
   std::vector<std::jthread> threads;  ///< joined by their destructors
-  std::int64_t generations = 0;       ///< of threads; those of an earlier one end
+  std::int64_t generations = 0;       ///< generation of threads; those of an earlier one end
   std::exception_ptr broken;          ///< what ended a thread
   ReadAheadCounts counts;
 
@@ -141,7 +141,7 @@ bool ReadAhead::State::epoch_is_over() const {
   return !setting.keeps_threads && order.epoch_of(next) > allowed_epoch;
 }
 
-/// Before it looks for work: one of an earlier generation would find that of its successors, and go on.
+/// Before it looks for work: one of an earlier generation would find that of its successors, and continue.
 bool ReadAhead::State::has_ended(std::int64_t generation) const {
   return stopping.stop_requested() || generation != generations;
 }
@@ -184,7 +184,7 @@ Task ReadAhead::State::next_task(std::int64_t generation, FillAccount& account) 
     return task.open != nullptr || epoch_is_over();
   };
   if (knows()) return task;
-  lock.unlock();  // telling may take its time
+  lock.unlock();  // the report may take its time
   account.tell();
   const std::int64_t begin_us = steady_us();
   lock.lock();

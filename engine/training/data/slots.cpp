@@ -29,7 +29,7 @@ class SlotUse {
     try {
       wait_for_device();
     } catch (...) {
-      // Nobody knows when the device is done: whoever is to fill the slot is told, and does not.
+      // It is not known when the device is done: the thread that is to fill the slot gets this error.
       slot_.set_before_reuse([error = std::current_exception()] { std::rethrow_exception(error); });
     }
   }

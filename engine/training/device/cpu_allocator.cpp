@@ -24,7 +24,8 @@ class FittingBlocks : public c10::Allocator {
     const std::size_t whole = bytes + kAlignment;
     void* const block = whole > bytes ? std::malloc(whole) : nullptr;
     if (block == nullptr) {
-      c10::GetDefaultCPUAllocator()->allocate(bytes);  // fails as well, and says how much was asked for
+      c10::GetDefaultCPUAllocator()->allocate(
+          bytes);  // fails as well, and its error names how much was asked for
       throw std::bad_alloc();
     }
     const auto start = reinterpret_cast<std::uintptr_t>(block);

@@ -84,7 +84,7 @@ std::tuple<Tensor, Tensor, Tensor> attention_backward(const Tensor& dout, const 
   return {narrow(dq), narrow(dk), narrow(dv)};
 }
 
-/// libtorch says once that kernels of its own were replaced; that is what is wanted here.
+/// libtorch warns once that kernels of its own were replaced; that is what is wanted here.
 class NoWarning : public c10::WarningHandler {
   void process(const c10::Warning&) override {}
 };

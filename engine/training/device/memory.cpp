@@ -15,7 +15,8 @@
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kOwnShare = 20;  // of a device, what this process itself may have taken to begin with
+constexpr std::int64_t kOwnShare =
+    20;  // the part of a device that this process itself may have taken to begin with
 constexpr auto kAllPools = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
 
 FreeAndTotal host_memory() {

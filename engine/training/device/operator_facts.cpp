@@ -28,8 +28,8 @@ bool is_bookkeeping(std::string_view name) {
                           "retain_grad", "_version", "_unsafe_view"});
 }
 
-/// Of those that change a tensor in place, the ones that do not read it first; `out=` arguments tell it by
-/// themselves.
+/// Operators that change a tensor in place and do not read it first; for `out=` arguments the schema has
+/// it.
 bool overwrites(std::string_view name) {
   return is_one_of(name, {"copy_", "fill_", "zero_", "normal_", "uniform_", "random_", "bernoulli_"});
 }

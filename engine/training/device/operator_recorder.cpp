@@ -7,7 +7,7 @@
 namespace isobar {
 namespace {
 
-constexpr std::size_t kMostTypes = 6;  // of a longer list the rest is left out
+constexpr std::size_t kMostTypes = 6;  // the rest of a longer list is left out
 
 /// Values that lie in memory once: a dimension of stride 0 repeats them.
 std::int64_t bytes_of(const at::Tensor& tensor) {
@@ -37,7 +37,7 @@ void visit_tensors(const c10::IValue& value, const Visit& visit) {
       if (tensor.defined()) visit(tensor);
     }
   } else if (value.isList() && !value.toListRef().empty() && value.toListRef().front().isTensor()) {
-    for (const c10::IValue& one : value.toListRef()) visit_tensors(one, visit);  // of optional tensors
+    for (const c10::IValue& one : value.toListRef()) visit_tensors(one, visit);  // a list of optional tensors
   }
 }
 

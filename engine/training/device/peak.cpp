@@ -30,7 +30,7 @@ double operations(std::int64_t side) {
 double peak_of_cpu(c10::ScalarType type, std::int64_t side) {
   const at::Tensor a = at::ones({side, side}, type);
   double best = 0;
-  int near_best = 0;  // products that were as fast as the best: the third says that there is nothing better
+  int near_best = 0;  // products that were as fast as the best: the third shows that there is nothing better
   const std::int64_t begin_us = steady_us();
   for (int repeat = 0; repeat < 12 && near_best < 3 && steady_us() - begin_us < kLongest_us; ++repeat) {
     const std::int64_t start_us = steady_us();

@@ -10,9 +10,9 @@
 namespace isobar {
 namespace {
 
-constexpr std::size_t kMost = 400;  // what libtorch says can be pages long
+constexpr std::size_t kMost = 400;  // libtorch's errors can be pages long
 
-/// Of "... after NUMBER UNIT ...", "NUMBER UNIT"; "" where that does not stand there.
+/// "NUMBER UNIT" of "... after NUMBER UNIT ..."; "" where that does not stand there.
 std::string amount_after(std::string_view text, std::string_view before) {
   const std::size_t at = text.find(before);
   if (at == std::string_view::npos) return "";

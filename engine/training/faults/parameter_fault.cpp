@@ -12,7 +12,7 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr std::int64_t kSeedsOfItsOwn = 1'000'003;  // far from any train.seed that somebody would choose
-constexpr int kBit = 12;                            // of the mantissa: no loss shows it
+constexpr int kBit = 12;                            // a bit of the mantissa: no loss shows it
 
 const Parameter& middle(const Parameters& parameters) {
   return parameters.all()[parameters.all().size() / 2];

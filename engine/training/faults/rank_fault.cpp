@@ -91,7 +91,7 @@ class WrongCollective final : public CommSeam {
   std::map<const CommCore*, Group> groups_;
 };
 
-/// no_copy_f and noncontiguous_reduce: this rank goes on with its own part of what is `what`.
+/// no_copy_f and noncontiguous_reduce: this rank continues with its own part of what is `what`.
 class KeptPart final : public CommSeam {
  public:
   /// `sends`: the part is sent all the same, and the sum left in a copy.
@@ -113,7 +113,7 @@ class KeptPart final : public CommSeam {
  private:
   std::string_view what_;
   bool sends_;
-  at::Tensor copy_;  ///< of the last one, which is under way
+  at::Tensor copy_;  ///< copy of the last one, which is under way
 };
 
 /// slow_rank, unequal_batch and inject_inf.

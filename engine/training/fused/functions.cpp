@@ -110,7 +110,7 @@ struct SplitFunction : Function<SplitFunction> {
       const at::Tensor by_token = dy[i].transpose(1, 2);
       rows[i] = by_token.reshape({by_token.size(0) * by_token.size(1), by_token.size(2) * by_token.size(3)});
     }
-    // Of libtorch 2.11 only the CPU's form can write into a given place, by a stub that its operator hides;
+    // In libtorch 2.11 only the CPU's form can write into a given place, by a stub that its operator hides;
     // flash's mha_bwd is declared but not exported, and what calls cuDNN has no header.
     return {at::cat({rows[0], rows[1], rows[2]}, 1), at::Tensor(), at::Tensor()};
   }

@@ -39,7 +39,7 @@ struct TanhForm {
     const float squared = square(u);
     const float z = u * (kLinear + kCubic * squared);
     const float small = exp_of_minus(std::abs(z));
-    const float larger = 1.0F / (1.0F + small);  // of S(z) and S(-z)
+    const float larger = 1.0F / (1.0F + small);  // the larger of S(z) and S(-z)
     const float smaller = small * larger;
     return (z < 0 ? smaller : larger) + u * (larger * smaller) * (kLinear + 3.0F * kCubic * squared);
   }

@@ -8,7 +8,7 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kRounds = 2;                     // pieces that a thread has on their way at once
 constexpr std::int64_t kMostBlocks = 1 << 13;  // the rest is strided over
-constexpr int kRowLanes = 8;                   // of a block in the backward pass: rows at once
+constexpr int kRowLanes = 8;                   // rows at once of a block in the backward pass
 constexpr int kColumnLanes = 32;               // and pieces of a row at once
 
 constexpr float kRootHalf = 0.70710678118654752F;          // 1 / sqrt 2

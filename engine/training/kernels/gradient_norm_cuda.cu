@@ -43,7 +43,7 @@ template <int kWidth>
 __global__ void __launch_bounds__(kThreads) piece_kernel(const GradientNorm job) {
   const RowRange groups = rows_of_piece((job.n + kGroup - 1) / kGroup, blockIdx.x, gridDim.x);
   double squares = 0;
-  unsigned int nonfinite = 0;  // of one thread: fewer than 2^32 of 2^50 values
+  unsigned int nonfinite = 0;  // one thread's: fewer than 2^32 of 2^50 values
   for (std::int64_t group = groups.begin + threadIdx.x; group < groups.end; group += kThreads * kRounds) {
     Piece<float, kGroup> loaded[kRounds];
 #pragma unroll

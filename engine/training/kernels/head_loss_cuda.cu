@@ -10,19 +10,19 @@ constexpr int kBlocks = 4;  // at once on a multiprocessor: 64 registers, of whi
 constexpr int kTileValues = 8192;  // 32 KB of a block's shared memory
 constexpr int kMostPixels = 128;
 constexpr int kMostChannels = 256;
-constexpr std::int64_t kMostBlocks = 1 << 12;  // of the backward pass; the rest is strided over
+constexpr std::int64_t kMostBlocks = 1 << 12;  // blocks of the backward pass; the rest is strided over
 
 /// The forecast lies by token, channels fastest; the target by channel, pixels of a line fastest. A tile is
 /// `pixels` neighbours of one image line in `channels` channels: it comes to shared memory in the order of
 /// the tokens and is read there in the order of the target, so that both are whole lines of memory.
 struct Tiling {
   HeadLossShape shape;
-  int pixels = 0;    ///< of a tile, fewer in the last one of a line
-  int channels = 0;  ///< of a tile, fewer in the last one
+  int pixels = 0;    ///< pixels of a tile, fewer in the last one of a line
+  int channels = 0;  ///< channels of a tile, fewer in the last one
   int pitch = 0;  ///< values from pixel to pixel in shared memory: odd, so that no two of them share a bank
   std::int64_t across = 0;  ///< tiles of a line
   std::int64_t deep = 0;    ///< tiles of all channels
-  std::int64_t tiles = 0;   ///< of a sample
+  std::int64_t tiles = 0;   ///< tiles of a sample
 };
 
 Tiling tiling(const HeadLossShape& shape, bool whole_columns) {

@@ -129,7 +129,7 @@ std::int64_t normalise_values_with(InstructionSet set, const float* in, float* o
   bad += lines(in + head, out + head, body, mean, spread);
   const std::int64_t done = head + body;
   bad += one_by_one(in + done, out + done, n - done, mean, spread);
-  if (streams) _mm_sfence();  // streaming stores keep no order with those that tell others of them
+  if (streams) _mm_sfence();  // streaming stores have no order with stores that announce them
   return bad;
 }
 

@@ -126,7 +126,8 @@ void unpack_f16(const std::uint16_t* packed, std::int64_t n, float* out) {
   for (std::int64_t i = 0; i < n; ++i) {
     const std::uint32_t sign = static_cast<std::uint32_t>(packed[i] & 0x8000U) << 16;
     const std::uint32_t magnitude = packed[i] & 0x7fffU;
-    // As the bits of a float it is 2^-112 of the value: 127 - 15 is the distance of the exponents' origins.
+    // Read as the bits of a float it is 2^-112 of the value: 127 - 15 is the distance of the exponents'
+    // origins.
     const float value = std::bit_cast<float>(magnitude << 13) * 0x1p112F;
     const std::uint32_t bits =
         magnitude >= 0x7c00U ? kExponent | (magnitude << 13) : std::bit_cast<std::uint32_t>(value);

@@ -5,7 +5,7 @@
 namespace isobar {
 namespace {
 
-constexpr int kWarps = 4;  // of a block in the forward pass, each with a row of its own
+constexpr int kWarps = 4;  // warps of a block in the forward pass, each with a row of its own
 constexpr int kBackwardWarps = 8;
 constexpr int kLane = 4;                       // values that a lane holds of each 128 of a row
 constexpr int kPiece = 32 * kLane;             // values of a row that a warp moves at once

@@ -55,7 +55,7 @@ bool runs(AttentionKind kind, const AttentionShape& shape) {
     out.sum().backward();
     return q.grad().isfinite().all().item<bool>();
   } catch (const c10::OutOfMemoryError&) {
-    throw;  // it says nothing of the form
+    throw;  // the error is not about the form
   } catch (const c10::Error&) {
     return false;
   }

@@ -59,7 +59,7 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
 at::Tensor normalised(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& bias,
                       const RunningMoments& running, double eps) {
   if (!running.mean.defined()) return at::layer_norm(x, weight.sizes(), weight, bias, eps);
-  // The form whose schema says that it writes the running moments: in place, so that a recorded step finds
+  // The form that by its schema writes the running moments: in place, so that a recorded step finds
   // them where they were.
   at::Tensor mean = running.mean, variance = running.variance;
   const auto [out, saved_mean, saved_deviation] =

@@ -229,7 +229,7 @@ void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
   lay_out(order);
   const std::vector<ParameterLeaf> after = leaves();
   const at::NoGradGuard no_grad;
-  const auto move = [&](at::Tensor flat) {  // within its memory: whoever holds it sees the new layout
+  const auto move = [&](at::Tensor flat) {  // within its memory: its holders see the new layout
     const at::Tensor old = flat.clone();
     flat.zero_();
     for (std::size_t i = 0; i < before.size(); ++i) {

@@ -131,7 +131,7 @@ void GradientGuard::check(std::int64_t index, const StepFigures& figures) const 
   if (is_broken(figures)) {
     throw Error(std::isfinite(figures.loss)
                     ? "gradients were not finite numbers"
-                    : fmt::format("the loss is {} and training cannot go on", figures.loss),
+                    : fmt::format("the loss is {} and training cannot continue", figures.loss),
                 fmt::format("step {} or the {} before it", index + 1, config_.train.report_every - 1),
                 "a smaller optim.lr, or a warm-up (schedule.warmup_steps)", Exit::failed);
   }

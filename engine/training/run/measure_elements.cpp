@@ -64,7 +64,7 @@ class ElementChain {
   at::Tensor leaf(at::IntArrayRef shape) const { return made_leaf(shape, type_); }
   std::string last() const { return norms_.back().name; }
 
-  /// As Block (model/layers.h): q, k and v each take the norm's output, under autocast a cast of it.
+  /// Like Block (model/layers.h): q, k and v each take the norm's output, under autocast a cast of it.
   std::vector<at::Tensor> plain_pass() const {
     std::vector<at::Tensor> out;
     at::Tensor x = first_;
@@ -82,7 +82,7 @@ class ElementChain {
 
   NormParameters norm(std::size_t i) const { return {norms_[i].weight, norms_[i].bias, norms_[i].eps}; }
 
-  /// As FusedVit (model/fused_vit.cpp).
+  /// Like FusedVit (model/fused_vit.cpp).
   std::vector<at::Tensor> fused_pass() const {
     std::vector<at::Tensor> out;
     Normed stream = fused_norm(first_, norm(0), type_);

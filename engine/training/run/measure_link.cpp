@@ -25,7 +25,7 @@ constexpr double kDeadline_s = 60;
 
 Link link_of(const LinkProbe& probe, int ranks) {
   const auto bytes = static_cast<double>(probe.bytes);
-  const double latencies_us = probe.latency_us;  // of all messages of an all-reduce
+  const double latencies_us = probe.latency_us;  // sum over all messages of an all-reduce
   const double time_us = bytes / (probe.algbw_gb_per_s * 1e3);
   const double carried_us = std::max(time_us - latencies_us, 0.1 * time_us);
   return {.latency_us = latencies_us / static_cast<double>(ring_messages(ranks)),

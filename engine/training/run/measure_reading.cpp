@@ -26,7 +26,7 @@ void remove_data(const fs::path& root) {
   for (const char* folder : {"train", "stats"}) ::rmdir((root / folder).c_str());
 }
 
-/// As many values as a field has, of spread about 1.
+/// The values of a field, with a spread of about 1.
 std::vector<float> made_field(const VitShape& shape, std::int64_t record) {
   std::vector<float> out(static_cast<std::size_t>(shape.channels * shape.height * shape.width));
   for (std::size_t i = 0; i < out.size(); ++i)

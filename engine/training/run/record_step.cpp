@@ -49,7 +49,7 @@ void Recorder::record_step(const PendingStep& step, const StageTimes& times) {
   const bool tells = progress_.report_due(index) || broken;
   add_figures(line, step, figures, tells);
   if (tells) line.add("peak_bytes", peak_bytes(plan_.device));
-  const std::int64_t samples = result.samples * plan_.replicas();  // of all ranks
+  const std::int64_t samples = result.samples * plan_.replicas();  // sum over all ranks
   summary_.samples += samples;
   if (index - progress_.first_step >= summary_.warm_up_steps) sums_.add(samples, times, loader, result.sync);
   if (operators) write_operators(index, line, operators->take());
@@ -57,7 +57,7 @@ void Recorder::record_step(const PendingStep& step, const StageTimes& times) {
   Board* const board = output_.board();
   if (result.loss.defined() && board != nullptr)
     board->add_step(result.loss, result.learning_rate, samples, times.step_us);
-  if (broken) pending_.clear();  // what came after it tells nothing
+  if (broken) pending_.clear();  // what came after it is meaningless
   if (fetched && guard_ != nullptr) guard_->check(index, figures);
   if (progress_.report_due(index)) show_step(index, result);
 }
@@ -128,7 +128,7 @@ std::function<bool(std::int64_t, std::int64_t)> Recorder::live(const std::string
     if (console.is_terminal() && groups_.speaks()) console.progress(fmt::format("{} {}/{}", what, done, all));
     const int requested = StopSignals::requested();
     if (groups_.model().size() == 1) return requested == 0;
-    // Those that share a model compute together, and stop together.
+    // Ranks that share a model compute together, and stop together.
     return groups_.model().start_max(requested, "stop while validating").value() == 0;
   };
 }

@@ -22,7 +22,7 @@ std::vector<NamedValues> named_values(const Parameters& parameters) {
   return out;
 }
 
-/// Of those that every rank of a model has whole.
+/// Values that every rank of a model has whole.
 std::vector<NamedValues> whole_values(const Parameters& parameters) {
   std::vector<NamedValues> out;
   for (const Parameter& parameter : parameters.all()) {
@@ -31,7 +31,7 @@ std::vector<NamedValues> whole_values(const Parameters& parameters) {
   return out;
 }
 
-/// Those that change in training.
+/// Buffers that change in training.
 std::vector<NamedValues> buffer_values(const Parameters& parameters) {
   std::vector<NamedValues> out;
   for (const Buffer& buffer : parameters.buffers()) {

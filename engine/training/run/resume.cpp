@@ -17,14 +17,14 @@ Resume find_resume(const RunArguments& arguments, const std::string& lesson) {
   out.folder = arguments.settings.resume;
   if (!out.wanted()) return out;
   if (!arguments.run_dir.empty() && arguments.run_dir != out.folder) {
-    throw Error("a resumed run goes on in its own folder", "--run-dir " + arguments.run_dir.string(),
+    throw Error("a resumed run continues in its own folder", "--run-dir " + arguments.run_dir.string(),
                 "leave it out");
   }
   out.settings = resumed_settings(arguments.settings, out.folder);
   CheckpointSearch search = find_checkpoint(RunFolder{out.folder}.checkpoints());
   out.passed_over = std::move(search.passed_over);
   if (!search.newest) {
-    throw Error("the run has no complete checkpoint to go on from" +
+    throw Error("the run has no complete checkpoint to resume from" +
                     (out.passed_over.empty() ? "" : " (" + joined(out.passed_over, "; ") + ")"),
                 out.folder.string(),
                 "start it anew; train.checkpoint_every=N saves one every N steps, and a request to stop "
@@ -34,7 +34,7 @@ Resume find_resume(const RunArguments& arguments, const std::string& lesson) {
   out.state = read_run_state(out.checkpoint->path / kStateFile);
   if (out.state.lesson != lesson) {
     throw Error("the run is one of lesson " + printable(out.state.lesson, 40) + ", not of " + lesson,
-                out.folder.string(), "./isobar run " + printable(out.state.lesson, 40) + " goes on with it");
+                out.folder.string(), "./isobar run " + printable(out.state.lesson, 40) + " continues it");
   }
   return out;
 }

@@ -73,7 +73,7 @@ int finish(RunParts& run) {
   }
   const bool resumes = !complete && !plan.measures();
   if (resumes) {
-    console.line("  go on with   ./isobar run " + plan.lesson.name + " --resume " +
+    console.line("  continue     ./isobar run " + plan.lesson.name + " --resume " +
                  shell_quoted(output.folder().path.string()));
   }
   console.finish();
@@ -107,7 +107,7 @@ void fail(RunParts& run, const Error& error) noexcept {
   run.recorder->release();
   try {
     run.recorder->record_done_steps(/*wait_for_all=*/true);
-  } catch (...) {  // the device, or a loss that is no number: the first error is the one that is told
+  } catch (...) {  // the device, or a loss that is no number: the first error is the one that is reported
   }
   try {
     run.console.note(reason);
@@ -115,7 +115,8 @@ void fail(RunParts& run, const Error& error) noexcept {
   }
   try {
     run.output->end("failed", reason, run.recorder->summary());
-  } catch (...) {  // the stream is what failed, or the disk is full: the first error is the one that is told
+  } catch (
+      ...) {  // the stream is what failed, or the disk is full: the first error is the one that is reported
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
   _exit(code);
 }
 
-/// Of several ranks one that fails says so and is gone: whatever still waits for another rank would hold it
+/// A rank of several that fails reports it and exits at once: waits for other ranks would hold it
 /// up.
 [[noreturn]] void leave_hard(const std::string& lesson, const Error& error) {
   leave(guarded_main(lesson, [&]() -> int { throw error; }));
@@ -58,8 +58,8 @@ int body(const std::string& lesson_name, int argc, char** argv, void (*page)(Run
 
 int run_lesson(const std::string& lesson, int argc, char** argv, void (*page)(Run&), JoinRanks join_ranks) {
   follow_launcher();
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be told
-  std::signal(SIGPIPE, SIG_IGN);  // so that training goes on when nobody reads what it says any more
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a file size limit is an error that can be reported
+  std::signal(SIGPIPE, SIG_IGN);  // so that training continues when nobody reads its output any more
   const int code = guarded_main(lesson, [&] { return body(lesson, argc, argv, page, join_ranks); });
   if (ends_at_once()) leave(code);
   return code;

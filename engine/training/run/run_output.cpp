@@ -24,7 +24,7 @@ std::string environment_of(const RunPlan& plan, const std::vector<std::string>& 
       plan.threads, command);
 }
 
-/// Rank 0 tells the others of the folder.
+/// Rank 0 broadcasts the folder.
 JournalFolder meet_in_folder(const RunPlan& plan, Comm& world, Console& console,
                              const std::filesystem::path& run_dir, const std::vector<std::string>& command) {
   if (world.rank() > 0) {

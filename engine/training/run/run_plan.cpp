@@ -23,7 +23,7 @@
 namespace isobar {
 namespace {
 
-/// The number of ranks is what the launcher says.
+/// The launcher decides the number of ranks.
 RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
   if (ranks.launched_by != LaunchedBy::nobody)
     arguments.settings.sets.push_back("run.ranks=" + std::to_string(ranks.world));

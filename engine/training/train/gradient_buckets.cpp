@@ -98,7 +98,7 @@ void GradientBuckets::settle() noexcept {
   for (Work& work : works_) {
     try {
       if (work.is_open()) work.wait();
-    } catch (const std::exception&) {  // whoever made the first error has told it
+    } catch (const std::exception&) {  // the first error has been reported
       continue;
     }
   }

@@ -26,12 +26,12 @@ std::int64_t covered_us(std::vector<CollectiveTimes> times) {
 }
 
 /// Who held this rank up once its own backward pass was done, and for how long: what lies between the end of
-/// the collective before (or its own last call) and the call of whoever came last, over all collectives.
+/// the collective before (or its own last call) and the call of the last rank, over all collectives.
 void add_waits(const std::vector<CollectiveTimes>& times, SyncFigures& figures) {
   std::map<int, std::int64_t> waits_us;
   std::int64_t stood_us = times.back().ready_us;
   for (const CollectiveTimes& one : times) {
-    if (one.last_rank < 0) return;  // nobody knows who came when
+    if (one.last_rank < 0) return;  // it is not known who came when
     waits_us[one.last_rank] += std::max<std::int64_t>(0, one.begin_us - stood_us);
     stood_us = std::max(stood_us, one.end_us);
   }

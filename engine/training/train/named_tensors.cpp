@@ -18,7 +18,7 @@ namespace {
 
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
-/// Of the tensor that it is a piece of.
+/// Shape of the tensor that it is a piece of.
 std::vector<std::int64_t> whole_shape(const NamedTensor& one) {
   std::vector<std::int64_t> shape = shape_of(one.tensor);
   if (one.shard.count > 1) shape.at(static_cast<std::size_t>(one.shard.dim)) *= one.shard.count;

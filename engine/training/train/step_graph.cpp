@@ -36,7 +36,7 @@ void copy_to_fixed(at::Tensor& fixed, const at::Tensor& given, const char* name)
   fixed.copy_(given, /*non_blocking=*/true);
 }
 
-/// What a library says of itself, without its stack.
+/// A library's error without its stack.
 std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
 
 std::vector<Comm*> of_several(std::vector<Comm*> groups) {
@@ -205,7 +205,7 @@ GraphFacts StepGraph::record() {
 
 StepOutput StepGraph::replayed() {
   if (adam_ != nullptr && adam_->layout_version() != layout_) {
-    throw Error("parameters were laid out anew after the step was recorded, which knows their old places",
+    throw Error("parameters were laid out anew after the step was recorded, which holds their old places",
                 fmt::format("graph.warmup = {}", config_.warmup),
                 "comm.sync=buckets cuts its buckets behind the first step: graph.warmup=2 or more",
                 Exit::failed);

@@ -65,7 +65,7 @@ TEST_CASE("a run that only measures goes on with no other, and reads only what c
     return error_of([&] { load_config(project_home(), lesson, {.sets = sets, .resume = resume}, "cpu"); });
   };
   CHECK_THAT(refused({"run.measure=full"}, "runs/x"),
-             says("does not go on with another") && says("--resume runs/x"));
+             says("cannot continue another") && says("--resume runs/x"));
   CHECK_THAT(refused({"run.measure=io", "data.source=synthetic"}),
              says("nothing to read") && says("data.source=files"));
   CHECK_THAT(refused({"run.measure=oi"}), says("one of: none, full, io, synthetic"));

@@ -132,7 +132,7 @@ TEST_CASE("a file that says it is empty and is not, or cannot be read, is no emp
   const TempFolder folder;
   write_file_whole(folder / "empty", std::string_view(""));
   CHECK(read_text_file(folder / "empty", 100).empty());
-  CHECK_THAT(error_of([] { read_text_file("/proc/self/status", 100); }), says("says that it is empty"));
+  CHECK_THAT(error_of([] { read_text_file("/proc/self/status", 100); }), says("is marked as empty"));
   CHECK_THROWS_AS(read_text_file("/proc/self/mem", 100), Error);
 }
 

@@ -311,7 +311,7 @@ TEST_CASE("what cannot be played, and where nothing can be written, is said at o
   };
   CHECK_THAT(refused(folder / "nothing", folder / "a"), says("holds no run"));
   const fs::path live = write(folder, "live", Made{.status = ""}.text());
-  CHECK_THAT(refused(live, folder / "a"), says("still goes on") && says("--follow"));
+  CHECK_THAT(refused(live, folder / "a"), says("still running") && says("--follow"));
   fs::remove(live / "rank-0000.jsonl");
   CHECK_THAT(refused(live, folder / "a"), says("no stream"));
   CHECK_FALSE(fs::exists(folder / "a"));

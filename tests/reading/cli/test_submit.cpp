@@ -61,7 +61,8 @@ TEST_CASE("--watch says the one line that shows the run from elsewhere") {
                              says("login.example.org '") && says(only_run(slurm).string()));
   CHECK_THAT(slurm.submit(with(kTwo, {"--watch", "--login", "-oProxyCommand=x"}), far).err,
              says("that is no name of a machine"));
-  CHECK_THAT(slurm.submit(with(kTwo, {"--login", "login.example.org"}), far).err, says("--login says where"));
+  CHECK_THAT(slurm.submit(with(kTwo, {"--login", "login.example.org"}), far).err,
+             says("--login names the host"));
 }
 
 TEST_CASE("a dry run writes and submits nothing, and needs no Slurm") {
@@ -224,7 +225,7 @@ TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
   slurm.script("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
   const ProcessResult unknown = slurm.submit({"--status", "4712"});
   CHECK(unknown.code == 2);
-  CHECK_THAT(unknown.err, says("Slurm knows no job 4712"));
+  CHECK_THAT(unknown.err, says("Slurm has no job 4712"));
   CHECK_THAT(slurm.submit({"mine", "--status"}).out, says("is over, and Slurm has forgotten it"));
   CHECK(slurm.run({"runs", "delete", "mine"}).code == 0);
   CHECK(fs::is_empty(slurm.work() / "runs"));
@@ -264,7 +265,7 @@ TEST_CASE("following tells each state once and ends with the job; Ctrl-C leaves 
   const ProcessResult left =
       slurm.submit({"--follow", "mine"}, {.interrupt_when = when_there(asked + "2")});  // it was told by then
   CHECK(left.code == 130);
-  CHECK_THAT(left.out, says("job 4711 runs on n[1-2]\n") && says("goes on without being watched"));
+  CHECK_THAT(left.out, says("job 4711 runs on n[1-2]\n") && says("continues unwatched"));
   CHECK(slurm.arguments("scancel").empty());
 }
 

@@ -119,7 +119,7 @@ TEST_CASE("a share of two runs goes up, down, or stays the same where no plot wo
   CHECK(truth.figures.at("base_value") == "15");
   CHECK(truth.figures.at("other_value") == "34");
   CHECK(direction(runs.add("single", loading(9, "4"))).cannot("b") ==
-        "`b` has 1 run, 3 are needed to tell a difference from noise");
+        "`b` has 1 run, 3 are needed to distinguish a difference from noise");
 }
 
 TEST_CASE("means, and what is left of a step without them, are in the unit that is asked for") {

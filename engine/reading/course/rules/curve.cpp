@@ -14,7 +14,7 @@
 namespace isobar {
 namespace {
 
-/// Of what the healthy curve falls: two ends nearer than a twentieth are one line in a picture.
+/// Share of the healthy curve's fall: two ends nearer than a twentieth are one line in a picture.
 constexpr double kVisible = 0.05;
 /// A curve that falls by less than a tenth of what the healthy one falls looks flat beside it.
 constexpr double kFlat = 0.1;

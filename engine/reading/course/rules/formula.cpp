@@ -111,7 +111,7 @@ double bytes_in_ring(const RuleInput& input, Figures& figures) {
   return ring_bytes(ranks, asked_bytes(input));
 }
 
-/// Of a naive all-reduce: what the root receives, and what it sends.
+/// Bytes of the root of a naive all-reduce: received, and sent.
 double bytes_of_root(const RuleInput& input, Figures& figures) {
   const double one_way = (asked_ranks(input) - 1) * asked_bytes(input);
   figures["one_way_mb"] = figure_text(one_way * 1e-6);

@@ -48,7 +48,7 @@ Truth loss_direction_truth(const RuleInput& input) {
   check_one_source(base, other);
   const std::string at = input.argument("at", "samples");
   if (at != "samples" && at != "end")
-    wrong_question(input, "loss_direction knows no at = \"" + at + "\"", "samples or end");
+    wrong_question(input, "loss_direction takes no at = \"" + at + "\"", "samples or end");
   const TwoLosses losses = at == "end" ? at_end(base, other) : at_samples(base, other);
   if (!std::isfinite(losses.base) || !(losses.base > 0))
     throw Cannot{fmt::format("the loss of `{}` is no number", base.name), base.name};

@@ -22,9 +22,9 @@ std::string kind_of_track(const std::string& track) {
   return numbered ? track.substr(0, dot) : track;
 }
 
-/// Of all steady steps.
+/// Sums over all steady steps.
 struct Beside {
-  std::vector<Interval> stage;                         ///< when it went on
+  std::vector<Interval> stage;                         ///< when it ran
   std::map<std::string, std::vector<Interval>> track;  ///< by kind, when anything but waiting did
 };
 

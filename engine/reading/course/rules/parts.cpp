@@ -24,9 +24,9 @@ constexpr std::int64_t kLeastSteps = 5;  // whose mean is one of more than what 
 
 struct QuantityUnit {
   Quantity quantity;
-  const char* measures;  ///< as Unit does
+  const char* measures;  ///< Unit::measures
   const char* usual;     ///< where the question has none
-  double smallest;       ///< of one of ours, in the smallest unit of what it measures
+  double smallest;       ///< one of ours in the smallest unit of what it measures
 };
 constexpr const char* kCount = "a number of";
 constexpr QuantityUnit kQuantityUnits[] = {{Quantity::time, "a time", "ms", 1},
@@ -58,7 +58,7 @@ std::string others_text(std::size_t crowded) {
 void check_repeats(const NamedRun& run, const Spread& values) {
   if (values.values.size() >= kLeastRepeats) return;
   const std::string why =
-      fmt::format("`{}` has {}, {} are needed to tell a difference from noise", run.name,
+      fmt::format("`{}` has {}, {} are needed to distinguish a difference from noise", run.name,
                   counted(static_cast<std::int64_t>(values.values.size()), "run"), kLeastRepeats);
   throw Cannot{why + others_text(run.run->crowded), run.name};
 }

@@ -33,7 +33,7 @@ const Figure& figure_in(const Question& question, const std::string& name) {
   if (const Figure* const found = figure_named(name)) return *found;
   std::vector<std::string> names;
   for (const Figure& one : all_figures()) names.emplace_back(one.name);
-  wrong_question(question, fmt::format("the rule {} knows no \"{}\"", question.rule, printable(name, 60)),
+  wrong_question(question, fmt::format("the rule {} takes no \"{}\"", question.rule, printable(name, 60)),
                  did_you_mean(name, names, "a time of a step, such as load_us, or one of: " + joined(names)));
 }
 
