@@ -60,7 +60,7 @@ TEST_CASE("a run that was killed is said to have died") {
   CHECK(killed.code == 137);
   const ProcessResult shown = cli({"show", "one", "--follow"}, folder.path());
   CHECK(shown.code == 0);
-  CHECK_THAT(shown.out, says("one  died: it never said its end") && says("samples/s"));
+  CHECK_THAT(shown.out, says("one  died: its stream has no end") && says("samples/s"));
   CHECK_THAT(cli({"runs"}, folder.path()).out, says("died") && says("1 run,"));
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("what is not sure says how many repeats would tell") {
   CHECK(wide.direction == Direction::same);
   CHECK(wide.repeats_needed > 10);
   CHECK(wide.repeats_needed < kMostRepeatsNeeded);
-  CHECK_THAT(ratio_sentence(wide), says("the same (0.6") && says("repeats of each would tell"));
+  CHECK_THAT(ratio_sentence(wide), says("the same (0.6") && says("repeats of each would confirm"));
   const Compared hopeless = compared({50, 100, 200}, {50, 97, 200});
   CHECK(hopeless.repeats_needed == 0);  // less than matters
   CHECK(compared({50, 105, 200}, {50, 95, 200}).repeats_needed == kMostRepeatsNeeded);

@@ -114,7 +114,7 @@ TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
   const ProcessResult odd = slurm.submit(kTwo);
   CHECK(odd.code == 1);
   CHECK_THAT(odd.err,
-             says("did not say the number of the job: ?[2Jhello") && says("squeue --me") && says("stays at"));
+             says("did not print the number of the job: ?[2Jhello") && says("squeue --me") && says("stays at"));
   const fs::path kept = *fs::directory_iterator(slurm.work() / "runs");  // a job may come back to it
   CHECK(fs::exists(kept / "job.sbatch"));
   CHECK_THAT(slurm.run({"runs", "delete", kept.filename().string()}).err,
@@ -209,7 +209,7 @@ TEST_CASE("a job is found by its number or its run, told of, and cancelled") {
   const ProcessResult shown = slurm.run({"show", "mine"});
   CHECK(shown.code == 2);
   CHECK_THAT(shown.err,
-             says("the run of job 4711 has not begun") && says("./isobar submit mine --status tells"));
+             says("the run of job 4711 has not begun") && says("./isobar submit mine --status prints"));
   const ProcessResult kept = slurm.run({"runs", "delete", "mine"});
   CHECK(kept.code == 2);
   CHECK_THAT(kept.err,

@@ -158,7 +158,7 @@ TEST_CASE("what the runs cannot say is neither right nor wrong") {
   CHECK(out.truth.empty());
   CHECK(out.reveal.empty());
   CHECK_THAT(failure_of([&] { graded(asked_questions().at(0), "4", Truth{}); }),
-             says("the rule best says nothing of 02.best_workers"));
+             says("the rule best gives no truth for 02.best_workers"));
 }
 
 TEST_CASE("a choice that offers nothing true cannot be answered, and says what was measured") {

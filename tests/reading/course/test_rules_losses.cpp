@@ -197,7 +197,7 @@ TEST_CASE("a figure that a run tells is in the unit that is asked for") {
   CHECK(figure("read_mb_per_step", "MB") == Approx(4.5));
   CHECK(figure("wire_mb_per_step", "MB") == Approx(2));
   CHECK(figure("samples_per_s", "samples/s") == Approx(4e3 / 20.5));
-  CHECK_THAT(error_of([&] { figure("step", "ms"); }), says("the rule value knows no \"step\""));
+  CHECK_THAT(error_of([&] { figure("step", "ms"); }), says("the rule value takes no \"step\""));
   CHECK_THAT(error_of([&] { figure("epochs", "ms"); }), says("the rule value does not give ms"));
   const auto bare = runs.add("bare", {.keys = {{"data.workers", "1"}}});
   const AskedRule unknown = AskedRule("value", {{"run", {"r"}}, {"of", {"launches"}}}, "GPUs").run("r", bare);

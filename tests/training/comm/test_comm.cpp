@@ -133,7 +133,7 @@ TEST_CASE("a rank that is gone is named as the one that ended first") {
   if (c[3] != "leaves") CHECK(ended.first == 1);
   const std::string& text = errors_of(ended, 0);
   CHECK_THAT(text, says("rank 1 ended first"));
-  CHECK_THAT(text, says("this is a consequence, not the cause: see what rank 1 said"));
+  CHECK_THAT(text, says("this is a consequence, not the cause: see the output of rank 1"));
   CHECK_THAT(text, !says("pair.cc"));
 }
 
