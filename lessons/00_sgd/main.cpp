@@ -4,9 +4,9 @@
 #include <array>
 
 #include "running/path_plot.h"
-#include "running/standalone_run.h"
+#include "running/standalone_run.h"  // StandaloneRun, StandaloneStep
 #include "samples/batch_order.h"
-#include "samples/line.h"
+#include "samples/line.h"  // Line, LinePoints, draw_points
 
 using namespace isobar;
 
@@ -60,8 +60,11 @@ static void train(StandaloneRun& run) {
     step.enter(Stage::optimize);  // and a step the other way
     line.slope -= lr * gradient[0];
     line.intercept -= lr * gradient[1];
-    step.finish({loss, lr, static_cast<std::int64_t>(batch.size()), order.epoch_of(step.index()),
-                 step_figures(line, own, {gradient[0], gradient[1]})});
+    step.finish({.loss = loss,
+                 .lr = lr,
+                 .samples = static_cast<std::int64_t>(batch.size()),
+                 .epoch = order.epoch_of(step.index()),
+                 .figures = step_figures(line, own, {gradient[0], gradient[1]})});
     path.push_back(line);
   }
 

@@ -6,16 +6,16 @@
 #include "data/ring_loader.h"
 #include "model/parameters.h"
 #include "model/vit.h"
-#include "run/run.h"
+#include "run/run.h"  // Run, Recorder, Step, Checkpoints
 #include "samples/sampler.h"
 #include "train/adam.h"
 #include "train/autocast.h"
 #include "train/evaluate.h"
 #include "train/grad_scaler.h"
-#include "train/loss.h"
-#include "train/schedule.h"
-#include "train/training_state.h"
-#include "train/weights.h"
+#include "train/loss.h"            // relative_l2
+#include "train/schedule.h"        // learning_rate, peak_learning_rate
+#include "train/training_state.h"  // Training
+#include "train/weights.h"         // save_weights
 
 using namespace isobar;
 
@@ -37,8 +37,7 @@ static void train(Run& run) {
   Parameters parameters;
   const Vit model(parameters, vit_shape(config));
   parameters.materialise(config.train.seed, run.device());
-  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
-  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
+  run.first_weights(parameters);  // as drawn, or those of train.init
   Adam adam(parameters, config.optim);
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
@@ -55,12 +54,11 @@ static void train(Run& run) {
     recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
-  while (run.goes_on()) {       // until all steps are done, or a stop is requested
+  while (run.goes_on()) {  // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
-    step.enter(Stage::copy);  // nothing is left to do
+    step.enter(Stage::copy);
     batch = batch.to(run.device());
 
     step.enter(Stage::forward);

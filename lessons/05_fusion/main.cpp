@@ -6,15 +6,15 @@
 #include "data/ring_loader.h"
 #include "model/fused_vit.h"
 #include "model/parameters.h"
-#include "run/run.h"
+#include "run/run.h"  // Run, Recorder, Step, Checkpoints
 #include "samples/sampler.h"
 #include "train/autocast.h"
 #include "train/evaluate.h"
 #include "train/fused_adam.h"
 #include "train/grad_scaler.h"
-#include "train/schedule.h"
-#include "train/training_state.h"
-#include "train/weights.h"
+#include "train/schedule.h"        // learning_rate, peak_learning_rate
+#include "train/training_state.h"  // Training
+#include "train/weights.h"         // save_weights
 
 using namespace isobar;
 
@@ -36,8 +36,7 @@ static void train(Run& run) {
   Parameters parameters;
   FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention);  // equals Vit
   parameters.materialise(config.train.seed, run.device());
-  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
-  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init);
+  run.first_weights(parameters);  // as drawn, or those of train.init
   FusedAdam adam(parameters, config.optim, config.fusion);
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
@@ -54,12 +53,11 @@ static void train(Run& run) {
     recorder.record(evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
-  while (run.goes_on()) {       // until all steps are done, or a stop is requested
+  while (run.goes_on()) {  // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
-    step.enter(Stage::copy);  // nothing is left to do
+    step.enter(Stage::copy);
     batch = batch.to(run.device());
 
     step.enter(Stage::forward);
@@ -76,7 +74,11 @@ static void train(Run& run) {
     const double lr = learning_rate(config.schedule, config.optim.lr, step.index(), config.train.steps);
     const at::Tensor norm = adam.step(lr, scaler);  // two kernels, and the host waits for neither
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
-    step.finish({loss, lr, norm, batch.size(), batch.epoch});
+    step.finish({.loss = loss,
+                 .learning_rate = lr,
+                 .gradient_norm = norm,
+                 .samples = batch.size(),
+                 .epoch = batch.epoch});
     validate();  // after each epoch and at the end
     checkpoints.save_when_due();
   }

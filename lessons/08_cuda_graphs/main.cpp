@@ -7,18 +7,18 @@
 #include "model/fused_vit.h"
 #include "model/parameters.h"
 #include "model/tensor_parallel.h"
-#include "run/run.h"
+#include "run/run.h"  // Run, Recorder, Step, Checkpoints
 #include "samples/sampler.h"
 #include "train/autocast.h"
 #include "train/evaluate.h"
 #include "train/fused_adam.h"
 #include "train/grad_scaler.h"
-#include "train/gradient_sync.h"
-#include "train/replicas.h"
-#include "train/schedule.h"
+#include "train/gradient_sync.h"  // make_gradient_sync
+#include "train/replicas.h"       // broadcast_weights, mean_over_ranks
+#include "train/schedule.h"       // learning_rate, peak_learning_rate
 #include "train/step_graph.h"
-#include "train/training_state.h"
-#include "train/weights.h"
+#include "train/training_state.h"  // Training
+#include "train/weights.h"         // save_weights
 
 using namespace isobar;
 
@@ -44,8 +44,7 @@ static void train(Run& run) {
   Parameters parameters;
   FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention, ranks);
   parameters.materialise(config.train.seed, run.device());  // draws whole tensors, then keeps its pieces
-  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
-  if (!config.train.save_init.empty()) save_weights(parameters, config.train.save_init, model_ranks);
+  run.first_weights(parameters);                            // as drawn, or those of train.init
   broadcast_weights(parameters, replicas);
   FusedAdam adam(parameters, config.optim, config.fusion, ranks);  // the length of the whole gradient
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
@@ -68,8 +67,7 @@ static void train(Run& run) {
         evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")), replicas));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
-  while (run.goes_on()) {       // until all steps are done, or a stop is requested
+  while (run.goes_on()) {  // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     const Batch batch = loader.next();
@@ -78,8 +76,7 @@ static void train(Run& run) {
     graph.renew(batch.to(run.device()), lr);
     sync->begin();
 
-    // Launched graph.warmup times, then recorded, and from then on replayed: no address in it may change, and
-    // the host takes no part.
+    // Launched graph.warmup times, recorded, then replayed: no address may change, the host takes no part.
     const auto [loss, norm, recording] = graph.step(
         step,
         [&](const Batch& fixed) {
@@ -104,7 +101,12 @@ static void train(Run& run) {
         });
     if (recording) recorder.record(*recording);  // once: what is in it
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
-    step.finish({loss, lr, norm, batch.size(), batch.epoch, sync->sent()});
+    step.finish({.loss = loss,
+                 .learning_rate = lr,
+                 .gradient_norm = norm,
+                 .samples = batch.size(),
+                 .epoch = batch.epoch,
+                 .sync = sync->sent()});
     validate();  // after each epoch and at the end
     replica_check.compare_when_due();
     checkpoints.save_when_due();

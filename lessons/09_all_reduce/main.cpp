@@ -3,9 +3,9 @@
 // Next:  06_ddp, whose gradients travel like this.
 #include <span>
 
-#include "running/all_reduce_bench.h"
-#include "running/collective_talk.h"
-#include "running/standalone_run.h"
+#include "running/all_reduce_bench.h"  // AllReduceBench, chosen, place_in_ring
+#include "running/collective_talk.h"   // CollectiveTalk, Then
+#include "running/standalone_run.h"    // StandaloneRun, StandaloneStep
 
 using namespace isobar;
 

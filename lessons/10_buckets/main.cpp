@@ -7,17 +7,17 @@
 #include "formula/bucket_plan.h"
 #include "model/fused_vit.h"
 #include "model/parameters.h"
-#include "run/run.h"
+#include "run/run.h"  // Run, Recorder, Step, Checkpoints
 #include "samples/sampler.h"
 #include "train/autocast.h"
 #include "train/evaluate.h"
 #include "train/fused_adam.h"
 #include "train/grad_scaler.h"
-#include "train/gradient_sync.h"
-#include "train/replicas.h"
-#include "train/schedule.h"
-#include "train/training_state.h"
-#include "train/weights.h"
+#include "train/gradient_sync.h"   // make_gradient_sync
+#include "train/replicas.h"        // broadcast_weights, mean_over_ranks
+#include "train/schedule.h"        // learning_rate, peak_learning_rate
+#include "train/training_state.h"  // Training
+#include "train/weights.h"         // save_weights
 
 using namespace isobar;
 
@@ -41,8 +41,7 @@ static void train(Run& run) {
   Parameters parameters;
   FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention);  // equals Vit
   parameters.materialise(config.train.seed, run.device());
-  if (!config.train.init.empty()) load_weights(parameters, config.train.init);
-  if (!config.train.save_init.empty() && comm.rank() == 0) save_weights(parameters, config.train.save_init);
+  run.first_weights(parameters);                                        // as drawn, or those of train.init
   broadcast_weights(parameters, comm);                                  // equal starts ...
   const auto sync = make_gradient_sync(parameters, comm, config.comm);  // ... and equal gradients
   FusedAdam adam(parameters, config.optim, config.fusion);
@@ -65,12 +64,11 @@ static void train(Run& run) {
         evaluate(model, valid_set, valid_loader, run.device(), recorder.live("validating")), comm));
   };
   validate();
-  run.measure_reading(loader);  // with run.measure=io: takes every batch and drops it
-  while (run.goes_on()) {       // until all steps are done, or a stop is requested
+  while (run.goes_on()) {  // until all steps are done, or a stop is requested
     Step step = recorder.begin_step();
     step.enter(Stage::load);  // the stream waits for the upload if it must; the host does not
     Batch batch = loader.next();
-    step.enter(Stage::copy);  // nothing is left to do
+    step.enter(Stage::copy);
     batch = batch.to(run.device());
 
     step.enter(Stage::forward);
@@ -97,7 +95,12 @@ static void train(Run& run) {
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
     const at::Tensor norm = adam.step(lr, scaler);  // the same on all ranks, as the weights are
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
-    step.finish({loss, lr, norm, batch.size(), batch.epoch, sent});
+    step.finish({.loss = loss,
+                 .learning_rate = lr,
+                 .gradient_norm = norm,
+                 .samples = batch.size(),
+                 .epoch = batch.epoch,
+                 .sync = sent});
     validate();  // after each epoch and at the end
     replica_check.compare_when_due();
     checkpoints.save_when_due();

@@ -4,6 +4,7 @@
 #include "faults/rank_fault.h"
 #include "faults/stage_fault.h"
 #include "run/announce.h"
+#include "train/weights.h"
 
 namespace isobar {
 namespace {
@@ -40,6 +41,7 @@ void Run::announce(const Dataset& train, const Dataset& valid, const Training& t
   RankGroups& groups = parts_.groups;
   progress.steps_per_epoch = training.loader.steps_per_epoch() / plan.config().train.accumulate;
   parts_.data = {train.identity(), valid.identity()};
+  parts_.loader = &training.loader;
   spoil(plan.fault, training.parameters, groups.along("dp").rank());
   parts_.guard.emplace(plan.config(), training, progress, groups.world().size(), groups.model().size());
   parts_.recorder->follow(training, *parts_.guard);
@@ -56,17 +58,23 @@ ReplicaCheck Run::replica_check(const Parameters& parameters) {
   return {parameters, parts_.groups, parts_.progress, config().comm, parts_.plan.fault, *parts_.output};
 }
 
-void Run::measure_reading(Loader& loader) {
-  if (config().run.measure != MeasureKind::io) return;
+void Run::first_weights(Parameters& parameters) {
+  const TrainConfig& files = config().train;
+  if (!files.init.empty()) load_weights(parameters, files.init);
+  if (!files.save_init.empty()) save_weights(parameters, files.save_init, parts_.groups.model());
+}
+
+void Run::only_read() {
   while (!parts_.progress.all_done() && parts_.vote.ask(/*now=*/false) == 0) {
     Step step = recorder().begin_step();
     step.enter(Stage::load);
-    const Batch batch = loader.next();
+    const Batch batch = parts_.loader->next();
     step.finish({.loss = {}, .samples = batch.size(), .epoch = batch.epoch});
   }
 }
 
 bool Run::goes_on() {
+  if (config().run.measure == MeasureKind::io) only_read();
   const bool all_done = parts_.progress.all_done();
   // Once, and at the end too: a request that comes later stops the next step.
   const bool asked = parts_.vote.ask(/*now=*/all_done) != 0;

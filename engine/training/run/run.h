@@ -47,6 +47,7 @@ struct RunParts {
   StopVote vote;
   std::unique_ptr<Recorder> recorder;
   std::optional<GradientGuard> guard;  ///< once there is something to guard
+  Loader* loader = nullptr;            ///< of what was announced
 };
 
 /// A run as its page sees it.
@@ -73,15 +74,19 @@ class Run {
   Checkpoints checkpoints(const Training& training);
   ReplicaCheck replica_check(const Parameters& parameters);
 
-  /// With run.measure = io all steps are made here: each gets a batch and drops it. Else it does nothing.
-  void measure_reading(Loader& loader);
+  /// Replaces the weights that were drawn by those of train.init, and writes what training starts from to
+  /// train.save_init; where a key is empty nothing happens. All ranks call it.
+  void first_weights(Parameters& parameters);
 
-  /// True while steps remain and nobody asked to stop; all ranks agree on it.
+  /// True while steps remain and nobody asked to stop; all ranks agree on it. With run.measure = io no step
+  /// is left for the page: all of them are made here, and each takes a batch of the loader and drops it.
   bool goes_on();
   /// Whether a stop on request left something to do.
   bool stopped() const { return !parts_.complete(); }
 
  private:
+  void only_read();
+
   RunParts& parts_;
 };
 
