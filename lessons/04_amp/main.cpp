@@ -37,7 +37,7 @@ static void train(Run& run) {
   Parameters parameters;
   const Vit model(parameters, vit_shape(config));
   parameters.materialise(config.train.seed, run.device());
-  run.first_weights(parameters);  // as drawn, or those of train.init
+  run.first_weights(parameters);  // drawn at random, or read from train.init
   Adam adam(parameters, config.optim);
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
   const Training training{parameters, adam, loader, &scaler};  // what a checkpoint holds
@@ -47,7 +47,7 @@ static void train(Run& run) {
   Recorder& recorder = run.recorder();  // writes steps and scores to the run folder
   GradientGuard& guard = run.guard();
   Checkpoints checkpoints = run.checkpoints(training);
-  checkpoints.resume();  // goes on where the run that --resume names left off
+  checkpoints.resume();  // continues the run that --resume names
   const auto validate = [&] {
     if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
@@ -80,7 +80,7 @@ static void train(Run& run) {
     validate();  // after each epoch and at the end
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // --resume goes on from it
+  if (run.stopped()) checkpoints.save();  // --resume continues from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors");

@@ -40,8 +40,8 @@ static void train(Run& run) {
   Parameters parameters;
   FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention);  // equals Vit
   parameters.materialise(config.train.seed, run.device());
-  run.first_weights(parameters);                                        // as drawn, or those of train.init
-  broadcast_weights(parameters, comm);                                  // equal starts ...
+  run.first_weights(parameters);        // drawn at random, or read from train.init
+  broadcast_weights(parameters, comm);  // equal starts ...
   const auto sync = make_gradient_sync(parameters, comm, config.comm);  // ... and equal gradients
   FusedAdam adam(parameters, config.optim, config.fusion);
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
@@ -54,7 +54,7 @@ static void train(Run& run) {
   GradientGuard& guard = run.guard();
   ReplicaCheck replica_check = run.replica_check(parameters);
   Checkpoints checkpoints = run.checkpoints(training);
-  checkpoints.resume();  // goes on where the run that --resume names left off
+  checkpoints.resume();  // continues the run that --resume names
   const auto validate = [&] {
     if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
@@ -85,7 +85,7 @@ static void train(Run& run) {
     recorder.record_gradient_sizes(step);
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
-    const at::Tensor norm = adam.step(lr, scaler);  // the same on all ranks, as the weights are
+    const at::Tensor norm = adam.step(lr, scaler);  // equal on all ranks, like the weights
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.finish({.loss = loss,
                  .learning_rate = lr,
@@ -97,7 +97,7 @@ static void train(Run& run) {
     replica_check.compare_when_due();
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // --resume goes on from it
+  if (run.stopped()) checkpoints.save();  // --resume continues from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   if (comm.rank() == 0) save_weights(parameters, run.folder() / "weights.safetensors");

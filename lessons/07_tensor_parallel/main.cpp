@@ -43,7 +43,7 @@ static void train(Run& run) {
   Parameters parameters;
   FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention, ranks);
   parameters.materialise(config.train.seed, run.device());  // draws whole tensors, then keeps its pieces
-  run.first_weights(parameters);                            // as drawn, or those of train.init
+  run.first_weights(parameters);                            // drawn at random, or read from train.init
   broadcast_weights(parameters, replicas);
   const auto sync = make_gradient_sync(parameters, replicas, config.comm);
   FusedAdam adam(parameters, config.optim, config.fusion, ranks);  // the length of the whole gradient
@@ -57,7 +57,7 @@ static void train(Run& run) {
   GradientGuard& guard = run.guard();
   ReplicaCheck replica_check = run.replica_check(parameters);
   Checkpoints checkpoints = run.checkpoints(training);
-  checkpoints.resume();  // goes on where the run that --resume names left off
+  checkpoints.resume();  // continues the run that --resume names
   const auto validate = [&] {
     if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
@@ -85,12 +85,12 @@ static void train(Run& run) {
 
     step.enter(Stage::comm);  // what backward could not hide
     const SyncFigures sent = sync->finish(ranks);
-    ranks.sum_partial_gradients(parameters);  // of what sees a share of the tokens (mesh.sequence_parallel)
+    ranks.sum_partial_gradients(parameters);  // where ranks share the tokens (mesh.sequence_parallel)
 
     recorder.record_gradient_sizes(step);
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
-    const at::Tensor norm = adam.step(lr, scaler);  // the same on all ranks, as the weights are
+    const at::Tensor norm = adam.step(lr, scaler);  // equal on all ranks, like the weights
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.finish({.loss = loss,
                  .learning_rate = lr,
@@ -102,7 +102,7 @@ static void train(Run& run) {
     replica_check.compare_when_due();
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // --resume goes on from it
+  if (run.stopped()) checkpoints.save();  // --resume continues from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again

@@ -44,7 +44,7 @@ static void train(Run& run) {
   Parameters parameters;
   FusedVit model(parameters, vit_shape(config), config.fusion, config.model.attention, ranks);
   parameters.materialise(config.train.seed, run.device());  // draws whole tensors, then keeps its pieces
-  run.first_weights(parameters);                            // as drawn, or those of train.init
+  run.first_weights(parameters);                            // drawn at random, or read from train.init
   broadcast_weights(parameters, replicas);
   FusedAdam adam(parameters, config.optim, config.fusion, ranks);  // the length of the whole gradient
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
@@ -59,7 +59,7 @@ static void train(Run& run) {
   GradientGuard& guard = run.guard();
   ReplicaCheck replica_check = run.replica_check(parameters);
   Checkpoints checkpoints = run.checkpoints(training);
-  checkpoints.resume();  // goes on where the run that --resume names left off
+  checkpoints.resume();  // continues the run that --resume names
   const auto validate = [&] {
     if (!recorder.scores_due()) return;
     const Autocast autocast(config.amp.mode, run.device());
@@ -111,7 +111,7 @@ static void train(Run& run) {
     replica_check.compare_when_due();
     checkpoints.save_when_due();
   }
-  if (run.stopped()) checkpoints.save();  // --resume goes on from it
+  if (run.stopped()) checkpoints.save();  // --resume continues from it
 
   // ---- Report --------------------------------------------------------------------------------------------
   save_weights(parameters, run.folder() / "weights.safetensors", model_ranks);  // whole again

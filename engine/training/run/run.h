@@ -47,7 +47,7 @@ struct RunParts {
   StopVote vote;
   std::unique_ptr<Recorder> recorder;
   std::optional<GradientGuard> guard;  ///< once there is something to guard
-  Loader* loader = nullptr;            ///< of what was announced
+  Loader* loader = nullptr;            ///< the loader that was announced
 };
 
 /// A run as its page sees it.
