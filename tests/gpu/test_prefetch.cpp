@@ -24,6 +24,7 @@
 #include "kernels/pack.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/made_fault.h"
 #include "support/named.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"
@@ -206,7 +207,9 @@ TEST_CASE("faults that change the way change no bit") {
   for (const char* name : {"default_stream_copy", "one_slot", "host_normalise", "pageable"}) {
     INFO(name);
     Pipeline pipeline(5);
-    pipeline.config = with_fault(pipeline.config, {.fault = testing::named<Fault>(name)});
+    const FaultSetting fault{.fault = testing::named<Fault>(name)};
+    const MadeFault made(fault);
+    pipeline.config = with_fault(pipeline.config, fault);
     check_same(pipeline, 15);
   }
 }
@@ -269,7 +272,7 @@ TEST_CASE("uploads run beside kernels on a stream of their own, and in line with
   }
   // The upload may come between a kernel and its mark, but the kernels wait for it all the same.
   Pipeline pipeline(16, larger());
-  pipeline.config = with_fault(pipeline.config, {.fault = Fault::default_stream_copy});
+  const MadeFault made({.fault = Fault::default_stream_copy});
   const Timeline line = timeline(pipeline);
   CHECK(line.uploads_us > 1000);
   CHECK(line.idle_us > 0.9 * line.uploads_us);
@@ -278,7 +281,7 @@ TEST_CASE("uploads run beside kernels on a stream of their own, and in line with
 TEST_CASE("fault no_event: batches are used before they have arrived, and their values show it") {
   Pipeline pipeline(16, larger());
   const bool planted = GENERATE(false, true);
-  if (planted) pipeline.config = with_fault(pipeline.config, {.fault = Fault::no_event});
+  const MadeFault made({.fault = planted ? Fault::no_event : Fault::none});
   InlineLoader plain = pipeline.plain();
   RingLoader ring = pipeline.ring();
   DevicePrefetch loader(ring, pipeline.config.loader);

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "config/config.h"
-#include "core/fault.h"
+#include "config/fault.h"
 
 namespace isobar {
 

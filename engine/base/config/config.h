@@ -1,6 +1,5 @@
 #pragma once
-// The configuration of a run as plain values. What each key means is said once, in lessons/base.toml. What
-// says "no key" is another parameter of what is built, which mistakes on purpose set (run.fault).
+// The configuration of a run as plain values. What each key means stands in lessons/base.toml.
 #include <array>
 #include <cstdint>
 #include <filesystem>
@@ -10,16 +9,9 @@
 #include <vector>
 
 #include "config/choices.h"
-#include "core/fault.h"
+#include "config/fault.h"
 
 namespace isobar {
-
-/// How ranks share the samples of an epoch.
-struct ShardConfig {
-  ShardForm form = ShardForm::strided;
-  bool own = true;       ///< no key: false gives every rank the samples of rank 0
-  bool by_epoch = true;  ///< no key: false gives every epoch the order of the first
-};
 
 struct DataConfig {
   std::string root;
@@ -37,16 +29,11 @@ struct DataConfig {
   bool pin_memory = true;
   bool persistent = true;
   std::string cpu_affinity = "none";
-  ShardConfig shard;
+  ShardForm shard = ShardForm::strided;
   std::int64_t samples = 1000;
   double slope = 2;
   double intercept = 0.5;
   double noise = 0.1;
-  std::string train_folder = "train";  ///< no key: what is opened as the training set
-  double divide_by = 0;                ///< no key: fields are only divided by it; 0 = they are normalised
-  std::int64_t repeats = 1;            ///< no key: how often the workers draw each batch of training
-  std::int64_t late_ms = 0;            ///< no key: what a batch takes longer to read
-  bool one_thread_late = false;        ///< no key: only the first of the threads that read is late
 };
 
 struct LoaderConfig {
@@ -56,8 +43,6 @@ struct LoaderConfig {
   NormalisedOn normalise = NormalisedOn::device;
   bool share_fields = true;
   UploadType upload_type = UploadType::f32;
-  bool side_stream = true;    ///< no key: uploads have a stream of their own
-  bool awaits_upload = true;  ///< no key: kernels that use a batch run behind its arrival
 };
 
 struct ModelConfig {
@@ -70,8 +55,6 @@ struct ModelConfig {
   double intercept = 2;
   NormKind norm = NormKind::layer;
   double buffers_mb = 0;
-  double norm_eps = 1e-6;     ///< no key
-  bool channels_last = true;  ///< no key: the outputs of a token are ordered (p, q, c)
 };
 
 struct OptimConfig {
@@ -98,7 +81,6 @@ struct AmpConfig {
   std::int64_t growth_interval = 2000;
   std::int64_t max_skips = 25;
   std::int64_t histogram_every = 0;
-  bool scales_loss = true;  ///< no key: in fp16
 };
 
 struct FusionConfig {
@@ -108,7 +90,6 @@ struct FusionConfig {
   bool qkv = true;
   bool head_loss = true;
   bool grad_norm = true;
-  bool tanh_gelu = false;  ///< no key: the tanh form of GELU, not the erf form
 };
 
 struct GraphConfig {
@@ -116,9 +97,6 @@ struct GraphConfig {
   GraphScope scope = GraphScope::step;
   std::int64_t warmup = 20;
   bool collectives = true;
-  bool renews_batch = true;   ///< no key: a replay sees the new batch
-  bool renews_rate = true;    ///< no key: a replay sees the new learning rate
-  bool fetches_loss = false;  ///< no key: the host takes the loss while the step is recorded
 };
 
 struct LinkConfig {
@@ -143,8 +121,6 @@ struct CommConfig {
   bool bucket_view = true;
   AllReduceKind algorithm = AllReduceKind::ring;
   std::int64_t bench_bytes = 4194304;
-  bool divides = true;           ///< no key: sums of gradients are divided by the number of ranks
-  bool broadcasts_start = true;  ///< no key: rank 0 sends the others where it begins
 };
 
 struct MeshConfig {
@@ -152,8 +128,6 @@ struct MeshConfig {
   std::string order = "tp-cp-pp-dp";
   bool sequence_parallel = false;
   GradBits grad_dtype = GradBits::bits_16;
-  bool bias_behind_sum = true;  ///< no key: false lets each rank add the bias of a split layer to its part
-  bool draws_own_piece = true;  ///< no key: false starts all ranks of a model from the first piece
 };
 
 struct TrainConfig {

@@ -68,7 +68,7 @@ std::vector<Key> reading_keys(Config& c) {
       flag("data.pin_memory", c.data.pin_memory),
       flag("data.persistent", c.data.persistent),
       text("data.cpu_affinity", c.data.cpu_affinity),
-      choice("data.shard", c.data.shard.form),
+      choice("data.shard", c.data.shard),
       count("data.samples", c.data.samples, 1, 1e7),
       number("data.slope", c.data.slope, -kMostLine, kMostLine, false, false),
       number("data.intercept", c.data.intercept, -kMostLine, kMostLine, false, false),

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "config/choices.h"
-#include "core/fault.h"
+#include "config/fault.h"
 
 namespace isobar {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Mistakes that are another configuration.
 #include "config/config.h"
-#include "core/fault.h"
+#include "config/fault.h"
 
 namespace isobar {
 

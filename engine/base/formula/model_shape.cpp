@@ -10,8 +10,8 @@ VitShape vit_shape(const Config& config) {
           .embed = config.model.embed,
           .depth = config.model.depth,
           .heads = config.model.heads,
-          .norm_eps = config.model.norm_eps,
-          .channels_last = config.model.channels_last,
+          .norm_eps = has_fault(Fault::norm_eps) ? 1e-5 : 1e-6,
+          .channels_last = !has_fault(Fault::wrong_unpatch),
           .batch_norm = config.model.norm == NormKind::batch,
           .buffers_mb = config.model.buffers_mb};
 }

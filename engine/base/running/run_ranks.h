@@ -29,12 +29,12 @@ class RunRanks {
 
   /// The values of rank 0, in place, on every rank.
   void broadcast(std::span<double> values) {
-    if (config_.broadcasts_start) seams::broadcast(group_, values);
+    if (!has_fault(Fault::no_broadcast)) seams::broadcast(group_, values);
   }
   /// The mean over the ranks, in place and the same bits on each; with comm.sync = none nothing happens.
   void average(std::span<double> values) {
     if (config_.sync == SyncKind::none) return;
-    config_.divides ? seams::average(group_, values) : group_.sum(values);
+    has_fault(Fault::sum_not_mean) ? group_.sum(values) : seams::average(group_, values);
   }
 
  private:

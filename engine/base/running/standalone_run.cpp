@@ -113,7 +113,7 @@ StandaloneRun::StandaloneRun(const LessonInfo& lesson, const RunArguments& argum
   check_can_meet(environment_, lesson, run.ranks);
   fault_ = take_fault(asked(), environment_.rank, "cpu");
   page_config_ = with_fault(asked(), fault_);
-  page_config_.comm.broadcasts_start = fault_.fault != Fault::no_broadcast;
+  make_fault(fault_);
   if (environment_.rank > 0) console_.be_quiet();
   meet(arguments, command);
 }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "config/command_line.h"
-#include "core/fault.h"
+#include "config/fault.h"
 #include "core/stage.h"
 #include "launch/rank_environment.h"
 #include "record/tfevents_writer.h"

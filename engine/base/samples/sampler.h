@@ -16,7 +16,7 @@ class Sampler {
   /// process. "contiguous" takes one stretch that begins at order[shard samples / shards]: neighbours stay
   /// together, and a step is another choice of samples than one process would make.
   Sampler(std::int64_t samples, bool shuffle, std::int64_t seed, std::int64_t shard = 0,
-          std::int64_t shards = 1, const ShardConfig& form = {});
+          std::int64_t shards = 1, ShardForm form = ShardForm::strided);
 
   /// The shard of a rank that scores: in the plain order.
   static Sampler in_order(std::int64_t samples, std::int64_t shard, std::int64_t shards);
@@ -34,7 +34,6 @@ class Sampler {
   std::int64_t shard_;
   std::int64_t shards_;
   bool contiguous_;
-  bool by_epoch_;
 };
 
 }  // namespace isobar

@@ -48,6 +48,13 @@ std::span<float> tile_buffer(std::size_t values) {
   return std::span(buffer).first(values);
 }
 
+Lateness lateness_of_fault() {
+  const FaultSetting& fault = made_fault();
+  const bool one = fault.fault == Fault::slow_worker;
+  return {one || fault.fault == Fault::slow_loader ? fault.ms : 0, one};
+}
+
+constexpr double kCommonUnits = 1e5;              // dividing by 1 would overflow the first step
 constexpr std::int64_t kSyntheticRecords = 1460;  // a year of 6-hourly fields
 constexpr std::int64_t kSyntheticSamples = 512;   // the number in `short`
 
@@ -56,7 +63,7 @@ constexpr std::int64_t kSyntheticSamples = 512;   // the number in `short`
 Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
                  std::int64_t limit)
     : throttle_(std::make_unique<Throttle>(config.throttle_mb_per_s)),
-      lateness_{config.late_ms, config.one_thread_late},
+      lateness_(lateness_of_fault()),
       shape_{config.channels, config.grid[0], config.grid[1]},
       dt_(config.dt) {
   if (config.source == DataSource::synthetic) {
@@ -80,7 +87,8 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
     throw Error("there is no such data folder", root.string(),
                 "data.root names a folder with train/, valid/ and stats/; empty means the embedded data set");
   }
-  files_ = open_year_files(year_files(root / (split == "train" ? config.train_folder : split)));
+  files_ = open_year_files(
+      year_files(root / (has_fault(Fault::train_on_valid) && split == "train" ? "valid" : split)));
   records_ = files_.front().shape()[0];
   for (const YearFile& file : files_) check_file(file, config);
   if (records_ < kLeastStepsOfYear * dt_) {
@@ -91,7 +99,7 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
   }
   statistics_ = Statistics::read(root, shape_.channels);
   climatology_ = read_time_means(root, statistics_, shape_.height, shape_.width);
-  if (config.divide_by > 0) statistics_ = same_for_all(shape_.channels, config.divide_by);
+  if (has_fault(Fault::no_normalise)) statistics_ = same_for_all(shape_.channels, kCommonUnits);
   if (!climatology_.fault.empty()) climatology_.values.clear();
   normalise(climatology_.values, statistics_);
   channel_names_ = files_.front().string_attribute("channel_names");

@@ -25,7 +25,8 @@ std::unique_ptr<Uploader> uploader_for(const RingLoader& ring, const LoaderConfi
   if (device.is_cpu()) return nullptr;
   std::optional<c10::Stream> stream;
   if (loader.copy_stream) {
-    stream = loader.side_stream ? side_stream(device, /*high_priority=*/true) : current_stream(device);
+    stream = has_fault(Fault::default_stream_copy) ? current_stream(device)
+                                                   : side_stream(device, /*high_priority=*/true);
   }
   return make_cuda_uploader(ring.dataset(), ring.batch_size(), ring.layout(), device, stream, ring.spans());
 }
@@ -63,7 +64,7 @@ DevicePrefetch::DevicePrefetch(RingLoader& ring, const LoaderConfig& loader)
     : DevicePrefetch(ring, uploader_for(ring, loader),
                      {.own_thread = loader.copy_stream,
                       .crosses_epochs = ring.crosses_epochs(),
-                      .awaits_upload = loader.awaits_upload}) {}
+                      .awaits_upload = !has_fault(Fault::no_event)}) {}
 
 DevicePrefetch::DevicePrefetch(RingLoader& ring, std::unique_ptr<Uploader> uploader,
                                const PrefetchSetting& setting)

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "core/text.h"
 #include "data/affinity.h"
 #include "data/slots.h"
@@ -11,7 +13,8 @@ namespace {
 
 BatchOrder order_of(const Sampler& sampler, const Config& config, Passes passes) {
   BatchOrder order(sampler, micro_batch(config));
-  if (passes == Passes::endless) order.repeat_for(config.data.repeats);
+  if (passes == Passes::endless && has_fault(Fault::same_seed_workers))
+    order.repeat_for(std::max<std::int64_t>(1, config.data.workers));
   return order;
 }
 

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/fault.h"
+#include "config/fault.h"
 #include "model/parameters.h"
 
 namespace isobar {

@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "comm/comm_seam.h"
-#include "core/fault.h"
+#include "config/fault.h"
 
 namespace isobar {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "comm/comm.h"
-#include "core/fault.h"
+#include "config/fault.h"
 
 namespace isobar {
 

@@ -9,7 +9,7 @@
 
 #include "comm/comm.h"
 #include "config/config.h"
-#include "core/fault.h"
+#include "config/fault.h"
 #include "model/parameters.h"
 
 namespace isobar {

@@ -195,7 +195,7 @@ class FusedVit::Pass {
     const at::Tensor x = model_.ranks_.enter(y);
     if (!model_.fusion_.bias_gelu) return at::gelu(layer(x, block.fc1));
     return fused_bias_gelu(layer(x, {block.fc1.weight, {}, block.fc1.name}), block.fc1.bias,
-                           model_.fusion_.tanh_gelu);
+                           has_fault(Fault::tanh_gelu));
   }
 
   const FusedVit& model_;

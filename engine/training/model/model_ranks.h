@@ -34,7 +34,6 @@ class ModelRanks : public std::enable_shared_from_this<ModelRanks> {
 
   int count() const { return count_; }
   int index() const { return index_; }
-  const MeshConfig& mesh() const { return mesh_; }
   bool shares_tokens() const { return mesh_.sequence_parallel; }
   bool sums_in_float() const { return mesh_.grad_dtype == GradBits::bits_32; }
 

@@ -12,10 +12,10 @@ namespace isobar {
 int TensorParallel::count() const { return ranks_ ? ranks_->count() : 1; }
 int TensorParallel::index() const { return ranks_ ? ranks_->index() : 0; }
 bool TensorParallel::shares_tokens() const { return ranks_ && ranks_->shares_tokens(); }
-bool TensorParallel::bias_behind_sum() const { return !ranks_ || ranks_->mesh().bias_behind_sum; }
+bool TensorParallel::bias_behind_sum() const { return !ranks_ || !has_fault(Fault::bias_before_reduce); }
 
 Shard TensorParallel::part(std::int64_t dim) const {
-  return {dim, index(), count(), !ranks_ || ranks_->mesh().draws_own_piece};
+  return {dim, index(), count(), !ranks_ || !has_fault(Fault::same_seed_shards)};
 }
 
 at::Tensor TensorParallel::enter(const at::Tensor& x) const { return ranks_ ? ranks_->enter(x) : x; }

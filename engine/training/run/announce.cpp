@@ -4,7 +4,7 @@
 
 #include "check/yours.h"
 #include "comm/link_probe.h"
-#include "core/fault.h"
+#include "config/fault.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/precision.h"

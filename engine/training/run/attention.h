@@ -4,8 +4,8 @@
 #include <string>
 
 #include "config/config.h"
+#include "config/fault.h"
 #include "config/lesson.h"
-#include "core/fault.h"
 
 namespace isobar {
 

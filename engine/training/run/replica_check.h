@@ -2,7 +2,7 @@
 // Whether ranks that are to hold the same weights, or the same buffers, do, to the bit.
 #include <string>
 
-#include "core/fault.h"
+#include "config/fault.h"
 #include "model/parameters.h"
 #include "run/progress.h"
 #include "run/rank_groups.h"

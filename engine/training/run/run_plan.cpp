@@ -132,6 +132,7 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   config.run.device = ranks.world == 1 || plan.device.is_cpu() ? plan.device.str() : "cuda";
   config.run.threads = plan.threads;
   plan.page_config = with_fault(config, plan.fault);
+  make_fault(plan.fault);
   seams::check_run(plan.page_config, plan.device);
   plan.attention = attention_text(lesson, config, plan.fault, plan.device);
   return plan;

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "config/command_line.h"
+#include "config/fault.h"
 #include "config/load.h"
-#include "core/fault.h"
 #include "core/memory.h"
 #include "core/seam.h"
 #include "formula/memory_plan.h"

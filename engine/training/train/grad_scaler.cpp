@@ -41,7 +41,7 @@ constinit decltype(seams::scaling_rule) seams::scaling_rule{
     }};
 
 GradScaler::GradScaler(const AmpConfig& config, c10::Device device)
-    : active_(config.mode == AmpMode::fp16 && config.scales_loss),
+    : active_(config.mode == AmpMode::fp16 && !has_fault(Fault::no_scaler)),
       rule_(active_ ? seams::scaling_rule(config) : nullptr),
       state_{.scale = at::full({}, active_ ? config.init_scale : 1.0,
                                at::TensorOptions(at::kFloat).device(device)),

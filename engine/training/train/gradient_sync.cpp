@@ -61,7 +61,7 @@ GradientSync::GradientSync(Parameters& parameters, Comm& comm, const CommConfig&
     : parameters_(parameters),
       comm_(comm),
       config_(config),
-      reduce_(config.divides ? Reduce::mean : Reduce::sum) {}
+      reduce_(has_fault(Fault::sum_gradients) ? Reduce::sum : Reduce::mean) {}
 
 void GradientSync::begin(bool last_micro_batch) {
   if (!std::exchange(in_step_, true)) before_ = comm_.counts();

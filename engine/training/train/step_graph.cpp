@@ -115,7 +115,7 @@ void StepGraph::enter(Stage stage) {
 void StepGraph::model(const Batch& batch) {
   at::Tensor& loss = (is_recording_ ? recorded_ : now_).loss;
   loss = parts_->model(batch).detach();
-  if (is_recording_ && config_.fetches_loss) loss.item<float>();
+  if (is_recording_ && has_fault(Fault::item_in_capture)) loss.item<float>();
 }
 
 void StepGraph::average() { parts_->average(); }

@@ -10,8 +10,8 @@ class OwnStepRecorder final : public StepRecorder {
   OwnStepRecorder(StepDevice& device, const GraphConfig& config) : device_(device), config_(config) {}
 
   void renew(const Batch& batch, double learning_rate) override {
-    if (!recorded_ || config_.renews_rate) device_.write_rate(learning_rate);
-    if (!recorded_ || config_.renews_batch) device_.copy(batch, fixed_);
+    if (!recorded_ || !has_fault(Fault::lr_baked_in)) device_.write_rate(learning_rate);
+    if (!recorded_ || !has_fault(Fault::stale_input)) device_.copy(batch, fixed_);
   }
 
   void launch() override {

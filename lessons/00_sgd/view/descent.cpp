@@ -132,10 +132,10 @@ void DescentWalk::step() {
   }
   const double loss = over_ranks(losses, 0, 1, /*divides=*/true);
   for (std::size_t rank = 0; rank < count; ++rank) {
-    const CommConfig& comm = pages_[rank].comm;
-    const Line taken = comm.sync == SyncKind::none ? own[rank]
-                                                   : Line{over_ranks(slopes, 0, 2, comm.divides),
-                                                          over_ranks(intercepts, 1, 2, comm.divides)};
+    const bool divides = pages_[rank].run.fault != Fault::sum_not_mean;
+    const Line taken = pages_[rank].comm.sync == SyncKind::none
+                           ? own[rank]
+                           : Line{over_ranks(slopes, 0, 2, divides), over_ranks(intercepts, 1, 2, divides)};
     const double lr = descent_.config.optim.lr;
     RankDescent& of = descent_.ranks[rank];
     const Line& line = of.before(static_cast<std::size_t>(index));

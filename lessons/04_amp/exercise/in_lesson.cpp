@@ -49,7 +49,7 @@ const PluggedIn rule(seams::scaling_rule, [](const AmpConfig& config) -> std::un
   return std::make_unique<RuleOfPart>(config);
 });
 const PluggedIn check(seams::check_run, [](const Config& config, c10::Device) {
-  if (config.amp.mode == AmpMode::fp16 && config.amp.scales_loss) return;
+  if (config.amp.mode == AmpMode::fp16 && !has_fault(Fault::no_scaler)) return;
   throw Error("your scaler has nothing to do: this run does not scale its loss", "amp.mode",
               "./isobar run 04_amp --mine --set amp.mode=fp16");
 });

@@ -83,7 +83,7 @@ const PluggedIn backward(seams::bias_gelu_backward, [](const BiasGeluBackward& j
   dx.store();
 });
 const PluggedIn check(seams::check_run, [](const Config& config, c10::Device device) {
-  if (!config.fusion.bias_gelu || config.fusion.tanh_gelu)
+  if (!config.fusion.bias_gelu || has_fault(Fault::tanh_gelu))
     throw Error("your part computes bias and GELU in their erf form, and the model is to do without",
                 "--mine", "--set fusion.bias_gelu=true, and no run.fault=tanh_gelu");
   if (!device.is_cpu())

@@ -69,7 +69,7 @@ BucketPlanner planner(const CommConfig& config, int ranks) {
 }
 
 const PluggedIn parts(seams::bucket_parts, [](const CommConfig& config, int ranks) {
-  if (!config.divides) return own_bucket_parts(config, ranks);
+  if (has_fault(Fault::sum_gradients)) return own_bucket_parts(config, ranks);
   return BucketParts{.planner = planner(config, ranks),
                      .make_dispatcher = [](const BucketsToSend& buckets, BucketMessenger& messenger) {
                        return std::make_unique<YourMessages>(buckets, messenger);

@@ -24,7 +24,6 @@ struct LoaderWorld {
     DataConfig config = data.config();
     config.source = source;
     config.throttle_mb_per_s = throttle_mb_per_s;
-    config.late_ms = late_ms;
     return {config, folder.path(), "train", 0};
   }
   std::unique_ptr<Loader> loader(const Dataset& dataset, const LoaderChoice& choice, std::int64_t batch,
@@ -48,7 +47,6 @@ struct LoaderWorld {
   TempFolder folder;
   SmallData data;
   std::int64_t throttle_mb_per_s = 0;
-  std::int64_t late_ms = 0;
   SpanWriter spans{folder / "spans.jsonl", 200, StreamStart::create, 0, 0, 0};
 };
 

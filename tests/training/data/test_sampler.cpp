@@ -7,6 +7,7 @@
 #include "samples/sampler.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/made_fault.h"
 
 using namespace isobar;
 
@@ -78,8 +79,7 @@ TEST_CASE("contiguous shards are stretches of the order that do not overlap") {
   const std::vector<std::int64_t> all = Sampler(103, true, 7).order(2);
   std::set<std::int64_t> seen;
   for (std::int64_t shard = 0; shard < 4; ++shard) {
-    const std::vector<std::int64_t> mine =
-        Sampler(103, true, 7, shard, 4, {.form = ShardForm::contiguous}).order(2);
+    const std::vector<std::int64_t> mine = Sampler(103, true, 7, shard, 4, ShardForm::contiguous).order(2);
     const auto first = all.begin() + shard * 103 / 4;
     CHECK(mine == std::vector<std::int64_t>(first, first + 25));
     seen.insert(mine.begin(), mine.end());
@@ -88,15 +88,18 @@ TEST_CASE("contiguous shards are stretches of the order that do not overlap") {
 }
 
 TEST_CASE("the samplers' mistakes: one shard for all, one order for all epochs") {
-  const auto order = [](const ShardConfig& form, std::int64_t shard, std::int64_t epoch) {
-    return Sampler(40, true, 7, shard, 4, form).order(epoch);
+  const auto order = [](Fault fault, std::int64_t shard, std::int64_t epoch) {
+    const MadeFault made({.fault = fault});
+    return Sampler(40, true, 7, shard, 4).order(epoch);
   };
-  const ShardConfig right, same_shard{.own = false}, no_set_epoch{.by_epoch = false};
+  constexpr Fault right = Fault::none, same_shard = Fault::same_shard, no_set_epoch = Fault::no_set_epoch;
   CHECK(order(same_shard, 3, 1) == order(right, 0, 1));
   CHECK(order(same_shard, 3, 1) != order(same_shard, 3, 0));
   CHECK(order(no_set_epoch, 3, 1) == order(right, 3, 0));
   CHECK(order(no_set_epoch, 3, 1) != order(no_set_epoch, 2, 1));
   CHECK(order(right, 3, 1) != order(right, 3, 0));
+  const MadeFault made({.fault = same_shard});
+  CHECK(Sampler::in_order(40, 3, 4).order(0).front() == 3);  // scores are right all the same
 }
 
 TEST_CASE("an epoch has whole steps of several batches each") {

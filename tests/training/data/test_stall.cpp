@@ -7,6 +7,7 @@
 #include "support/catch.h"
 #include "support/deadline.h"
 #include "support/event_clock.h"
+#include "support/made_fault.h"
 
 using namespace isobar;
 
@@ -57,7 +58,7 @@ TEST_CASE("50 ms put into the loader are 50 ms of load inline, max(0, 50 / worke
   constexpr std::int64_t kCompute_ms = 10;
   constexpr int kSteps = 32;
   TimedWorld timed;
-  timed.world.late_ms = 50;
+  const MadeFault made({.fault = Fault::slow_loader, .ms = 50});
   const Dataset dataset = timed.world.open();
   for (const LoaderChoice& choice :
        {LoaderChoice{"inline", 0}, LoaderChoice{"workers", 1}, LoaderChoice{"workers", 2},

@@ -7,6 +7,7 @@
 #include "data/ring_loader.h"
 #include "data/slots.h"
 #include "data/worker_loader.h"
+#include "support/made_fault.h"
 #include "support/small_data.h"
 #include "support/temp_folder.h"
 #include "training/streams/checked_device.h"
@@ -82,8 +83,8 @@ TEST_CASE("batches of loader threads go to the device on the stream of the loop"
 }
 
 TEST_CASE("race: a batch is used without waiting for its upload (fault no_stream_wait)") {
+  const MadeFault made({.fault = Fault::no_event});
   World world;
-  world.config.loader.awaits_upload = false;
   check_found("race", [&] { world.prefetch(); });
 }
 

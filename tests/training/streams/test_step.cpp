@@ -2,6 +2,7 @@
 // and nothing in them leans on an order that nobody asked for.
 #include <c10/core/StreamGuard.h>
 
+#include "support/made_fault.h"
 #include "train/gradient_hooks.h"
 #include "training/streams/checked_device.h"
 #include "training/streams/lesson_loop.h"
@@ -45,14 +46,14 @@ TEST_CASE("steps that are launched and replayed on streams are those of a proces
 }
 
 TEST_CASE("race: kernels that use a batch do not wait for its arrival (fault no_stream_wait)") {
+  const MadeFault made({.fault = Fault::no_event});
   LessonLoop loop;
-  loop.config.loader.awaits_upload = false;
   check_found("race", [&] { loop.train(kHostDevice); });
 }
 
 TEST_CASE("host read: the host takes the loss while the step is recorded (fault item_in_capture)") {
+  const MadeFault made({.fault = Fault::item_in_capture});
   LessonLoop loop;
-  loop.config.graph.fetches_loss = true;
   check_wrong(
       "host read", [&] { loop.train(kHostDevice); }, 3);
 }

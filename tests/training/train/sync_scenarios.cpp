@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "config/with_fault.h"
+#include "config/fault.h"
 #include "core/clock.h"
 #include "faults/parameter_fault.h"
 #include "faults/rank_fault.h"
@@ -260,9 +260,8 @@ int run_fault(const Words& words) {
   Findings findings;
   Replica<PlainModel> right(comm, config, kOddVit);
   const FaultSetting fault{.fault = named<Fault>(name), .ms = 150, .rank = 1, .own_rank = comm.rank()};
-  Config wrong_config;
-  wrong_config.comm = config;
-  Replica<PlainModel> wrong(comm, with_fault(wrong_config, fault).comm, kOddVit);
+  make_fault(fault);
+  Replica<PlainModel> wrong(comm, config, kOddVit);
   spoil(fault, wrong.model.parameters, comm.rank());
   const auto distance = [&] {  // of weights from those of rank 0
     const at::Tensor first = wrong.model.parameters.values().clone();

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <optional>
 
-#include "config/with_fault.h"
 #include "faults/rank_fault.h"
 #include "formula/tensor_parallel.h"
 #include "launch/mesh.h"
@@ -42,19 +41,19 @@ struct SplitModel {
 struct World {
   World(const std::string& backend, int tp, bool shares_tokens, const FusionConfig& fusion,
         const FaultSetting& fault = {})
-      : config(with_fault(configured(backend, tp, shares_tokens), fault)),
+      : config(configured(backend, tp, shares_tokens)),
         all(joined(config.comm)),
         mesh(config.mesh.order, {.tp = tp, .dp = all.size() / tp}, all.size()),
         model_ranks(all.part(mesh.groups("tp"), "tp")),
         replicas(all.part(mesh.groups("dp"), "dp")),
         ranks(model_ranks, config),
-        model(shape_of(config), fusion, ranks) {
+        model(shape(), fusion, ranks) {
     all.set_seam(rank_fault(fault));
   }
 
-  static VitShape shape_of(const Config& config) {
+  static VitShape shape() {
     VitShape out = kSplitVit;
-    out.norm_eps = config.model.norm_eps;
+    if (has_fault(Fault::norm_eps)) out.norm_eps = 1e-5;
     return out;
   }
   static Config configured(const std::string& backend, int tp, bool shares_tokens) {
@@ -232,7 +231,9 @@ int run_half(const Words& words) {
 
 /// What a mistake does to the forecast, the gradients or the first weights. fault NAME TP
 int run_fault(const Words& words) {
-  World world("ring", std::stoi(words.at(1)), false, FusionConfig{}, {.fault = named<Fault>(words.at(0))});
+  const FaultSetting fault{.fault = named<Fault>(words.at(0))};
+  make_fault(fault);
+  World world("ring", std::stoi(words.at(1)), false, FusionConfig{}, fault);
   Findings findings;
   PlainModel probe(kSplitVit), whole(kSplitVit);
   const bool checks = gather_into(world, probe.parameters, /*gradients=*/false);

@@ -15,6 +15,7 @@
 #include "model/parameters.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/made_fault.h"
 #include "support/temp_folder.h"
 #include "train/grad_scaler.h"
 #include "train/named_tensors.h"
@@ -190,13 +191,14 @@ TEST_CASE("other modes, and the fault no_scaler, leave loss and gradients alone"
     config.mode = mode;
     check_idle(config);
   }
-  const auto amp_with = [](Fault fault) {
-    Config config;
-    config.amp = fp16();
-    return with_fault(config, {.fault = fault}).amp;
-  };
-  check_idle(amp_with(Fault::no_scaler));
-  CHECK(report(GradScaler(amp_with(Fault::scale_too_high), kCpu))[0] == std::ldexp(1.0, 40));
+  {
+    const MadeFault made({.fault = Fault::no_scaler});
+    check_idle(fp16());
+  }
+  Config config;
+  config.amp = fp16();
+  const AmpConfig too_high = with_fault(config, {.fault = Fault::scale_too_high}).amp;
+  CHECK(report(GradScaler(too_high, kCpu))[0] == std::ldexp(1.0, 40));
   CHECK(report(GradScaler(fp16(), kCpu))[0] == 65536);
 }
 

@@ -14,6 +14,7 @@
 #include "device/fake_plugin.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/made_fault.h"
 #include "train/step_graph.h"
 
 using namespace isobar;
@@ -168,7 +169,8 @@ TEST_CASE("a batch of another shape is refused with both shapes, warmed up or re
 }
 
 TEST_CASE("fault stale_input: what is recorded sees no new batch") {
-  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1, .renews_batch = false});
+  const MadeFault made({.fault = Fault::stale_input});
+  Loop loop({.enabled = true, .scope = GraphScope::step, .warmup = 1});
   loop.step(batch_of(1));
   at::Tensor seen;
   loop.forward = [&](const Batch& batch) {

@@ -1,6 +1,6 @@
 #pragma once
-// Mistakes on purpose (run.fault), so that a learner can see what each does: one table says all that is known
-// of them, engine/training/faults makes them. A run with one is marked in everything it writes.
+// Mistakes on purpose (run.fault), so that a learner can see what each does: faults.inc lists them. A run
+// with one is marked in everything it writes.
 #include <array>
 #include <cstdint>
 #include <string>
@@ -10,21 +10,11 @@
 
 namespace isobar {
 
-/// In the order of the table in fault.cpp, which says what each does.
-// clang-format off
+/// As faults.inc lists them.
 enum class Fault : unsigned char {
-  none, no_zero_grad, no_shuffle, no_normalise, sync_each_step, wrong_unpatch, slow_disk, train_on_valid,
-  slow_stage, nan_weight, nan_gradient, slow_loader, slow_worker, same_seed_workers, respawn, pageable,
-  oversubscribe, default_stream_copy, no_event, one_slot, host_normalise, no_scaler, all_half, inject_inf,
-  scale_too_high, tanh_gelu, unfused_adam, math_attention, nan_in_padding, item_in_capture, stale_input,
-  no_warmup, lr_baked_in, no_broadcast, same_shard, no_set_epoch, sum_gradients, lr_unscaled, slow_rank,
-  unequal_batch, rank0_log_only, kill_rank, stop_rank, other_shape, other_order, extra_collective,
-  flip_bit, no_copy_f, bias_before_reduce, same_seed_shards, different_data_in_group, norm_eps,
-  noncontiguous_reduce, no_average, sum_not_mean, uneven_shards,
-  slow_link, drop_message, race, rank_order,
-  forward_order, one_bucket, tiny_buckets, batchnorm_no_broadcast
+#define ISOBAR_FAULT_AS(fault, ...) fault,
+#include "config/faults.inc"
 };
-// clang-format on
 
 /// Where it changes anything.
 enum class Shows {
@@ -40,6 +30,7 @@ enum class Shows {
 enum class MadeBy {
   nothing,
   configuration,  ///< the page gets another configuration (config/with_fault.h)
+  in_place,       ///< what does it right asks has_fault and does it wrong
   ranks,          ///< what a rank sends, or its backward pass (faults/rank_fault.h)
   parameters,     ///< weights, gradients or their buffers are touched (faults/parameter_fault.h)
   stages,         ///< at the begin of a stage (faults/stage_fault.h)
@@ -88,6 +79,11 @@ struct FaultSetting {
   /// Whether ranks that should hold the same weights do not.
   bool drifts() const;
 };
+
+/// The fault of this process's run; none before `make_fault`, which comes before what acts on it is made.
+const FaultSetting& made_fault();
+void make_fault(const FaultSetting& setting);
+inline bool has_fault(Fault fault) { return made_fault().fault == fault; }
 
 /// Whether it changes anything on a CPU too; those about uploads and recordings do not.
 bool shows_on_cpu(Fault fault);

@@ -1,4 +1,4 @@
-#include "core/fault.h"
+#include "config/fault.h"
 #include "support/catch.h"
 #include "support/named.h"
 
