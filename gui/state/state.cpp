@@ -151,7 +151,7 @@ std::string run_line(const RunEntry& run) {
     case RunState::died:
       break;
   }
-  return fmt::format("died after {}: it never said its end; last sign {} ago", steps,
+  return fmt::format("died after {}: its stream has no end; last sign {} ago", steps,
                      human_seconds(run.view.age_s));
 }
 

@@ -9,7 +9,7 @@
 
 namespace isobar {
 
-/// Runs the check in `folder` and ends this process. What it prints goes to `said`, what it reports to
+/// Runs the check in `folder` and ends this process. Its output goes to `said`, what it reports to
 /// `report`. `part`: the library that it loads.
 [[noreturn]] void be_the_check(const Check& check, const std::string& part, const std::string& folder,
                                int said, int report);

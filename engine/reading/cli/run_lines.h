@@ -21,7 +21,7 @@ std::string live_line(const RunView& view);
 /// "[fault no_shuffle] [disk of 290 MB/s] ", "" for a plain run.
 std::string marks_text(const RunView& view);
 
-/// "NN_name-20261121-010208-7295  died: it never said its end; last sign 4 min ago"
+/// "NN_name-20261121-010208-7295  died: its stream has no end; last sign 4 min ago"
 std::string head_line(const RunReader& reader);
 
 /// All that `show RUN` prints. `where` is the folder to name, which of a replay need not be the one that is
