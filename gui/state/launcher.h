@@ -13,11 +13,10 @@ namespace isobar {
 /// What follows "./isobar run", or another command.
 struct RunRequest {
   std::string lesson;
-  std::string preset = {};             ///< "" = the lesson's own choice
-  std::vector<std::string> sets = {};  ///< "key=value"
-  std::string resume = {};             ///< folder of the run to continue
-  std::vector<std::string> words =
-      {};  ///< another command with all that follows it: {"quartet", "NN_name"}
+  std::string preset = {};              ///< "" = the lesson's own choice
+  std::vector<std::string> sets = {};   ///< "key=value"
+  std::string resume = {};              ///< folder of the run to continue
+  std::vector<std::string> words = {};  ///< another command with all that follows it: {"quartet", "NN_name"}
   /// The command: "run", "quiz", ...
   std::string command() const { return words.empty() ? "run" : words.front(); }
   bool operator==(const RunRequest&) const = default;

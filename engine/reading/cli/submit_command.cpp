@@ -159,9 +159,8 @@ std::optional<SubmitArguments> parse_submit(const Words& words, const fs::path& 
   check_together(out);
   if (what.size() != 1) {
     throw Error(what.empty() ? "which lesson?" : "one lesson at a time", "./isobar submit LESSON",
-                out.status || out.cancel
-                    ? "./isobar submit --cancel JOB, where JOB is its number or its run"
-                    : "./isobar submit 06 --nodes 2 --dry-run shows the script of one");
+                out.status || out.cancel ? "./isobar submit --cancel JOB, where JOB is its number or its run"
+                                         : "./isobar submit 06 --nodes 2 --dry-run shows the script of one");
   }
   out.what = what.front();
   out.job = job.take(app, home);

@@ -18,7 +18,7 @@ using Samples = std::vector<std::int64_t>;
 
 constexpr std::int64_t kSteps = 6;
 constexpr std::int64_t kPoints = 60;
-constexpr std::int64_t kBatch = 30;  // of all ranks: 1, 2, 3 and 5 divide it
+constexpr std::int64_t kBatch = 30;  // samples of all ranks: 1, 2, 3 and 5 divide it
 constexpr double kRate = 0.4;
 constexpr double kClose = 1e-12;
 
@@ -229,7 +229,7 @@ void check_own_batch(const Part& part) {
   });
 }
 
-/// Of each step, the numbers that the rank has summed up between its batch and the next one.
+/// The numbers that the rank has summed up in each step, between its batch and the next one.
 std::vector<std::vector<double>> sums_by_step(const WatchedRanks& ranks, int rank) {
   std::vector<std::vector<double>> out;
   for (const RankCall& call : ranks.calls(rank)) {

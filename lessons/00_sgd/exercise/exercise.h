@@ -34,7 +34,7 @@ class RankLog {
 
 /// Given: what one rank of a job is started with.
 struct RankTask {
-  int rank = 0;  ///< as the launcher counts them, from 0
+  int rank = 0;  ///< the launcher's number, from 0
   int size = 1;
   /// Meets the other ranks of a job of `size`, as rank number `rank`; waits until all are there.
   std::function<std::unique_ptr<RankGroup>(int rank, int size)> join;

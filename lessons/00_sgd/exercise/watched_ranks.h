@@ -17,10 +17,10 @@ namespace isobar::exercise {
 struct RankCall {
   enum class What { join, broadcast, sum, batch, open_log, write_log };
   What what;
-  int rank = 0;  ///< as it was asked for; of a broadcast its root
+  int rank = 0;  ///< the rank asked for; the root of a broadcast
   int size = 0;
   std::int64_t step = 0;
-  std::vector<double> values = {};  ///< as they were handed over; of a write the line
+  std::vector<double> values = {};  ///< the values handed over; the line of a write
   std::string log = {};
 };
 

@@ -146,7 +146,7 @@ Truth gradient_spread_truth(const RuleInput& input) {
   check_one_source(base, other);
   const double one = stray_of(input, base), two = stray_of(input, other);
   const bool is_number = input.question.kind == AnswerKind::number;
-  constexpr double kNothing = 1e-9;  // of all points the gradient is that of all points, but for rounding
+  constexpr double kNothing = 1e-9;  // a batch of all points strays by rounding alone
   if (is_number && two < kNothing)
     throw Cannot{fmt::format("the gradients of `{}` do not stray at all", other.name), other.name};
   Truth out;
@@ -203,7 +203,7 @@ Truth stable_rate_truth(const RuleInput& input) {
 constexpr double kEqualPaths = 1e-12;
 /// An offset that stays: updates are equal, and only rounding moves it.
 constexpr double kOffsetStays = 1e-9;
-/// Of the loss at the start: no path that comes down has it at the end.
+/// Share of the loss at the start: no path that comes down has it at the end.
 constexpr double kLeavesAt = 10;
 
 /// The largest distance of a rank from rank 0 before each step, and at the end.
@@ -305,7 +305,7 @@ Truth step_overhead_truth(const RuleInput& input) {
   if (times.empty() || !(small->batch < large->batch))
     throw Cannot{"runs with two sizes of the batch are needed"};
   const Spread one = small->sample_us(), many = large->sample_us();
-  compare_runs(large->run, many, small->run, one);  // says what is missing for it
+  compare_runs(large->run, many, small->run, one);  // throws what is missing for it
   const Spread &few_us = small->step_us, &all_us = large->step_us;
   const double share = overhead_share(*small, few_us.median(), *large, all_us.median());
   Truth out;

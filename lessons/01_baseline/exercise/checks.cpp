@@ -223,7 +223,7 @@ void check_resumed(const Part& part) {
                 "adam_step(): t goes on from state.steps, not from a count of its own");
 }
 
-/// What torch says of a wrong call has pages of frames behind it.
+/// An error of torch has pages of frames behind its first line.
 void run_look(const std::function<void()>& look) {
   try {
     look();

@@ -1,4 +1,4 @@
-// Whether a forecast is better than saying that the weather stays as it is.
+// Whether a forecast is better than persistence, which keeps the weather as it is.
 #include <fmt/format.h>
 
 #include <algorithm>

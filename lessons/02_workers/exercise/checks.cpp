@@ -39,7 +39,7 @@ std::string words(std::int64_t batch) {
   return batch == kNone ? "null, which means that no batch is left" : fmt::format("batch {}", batch);
 }
 
-/// A source of batches that counts, and can hold back or fail those that it is told to.
+/// A source of batches that counts, and can hold back or fail chosen ones.
 class Source {
  public:
   Fill fill() {
@@ -144,7 +144,7 @@ void check_order(const Part& part) {
 void check_once(const Part& part) {
   constexpr std::int64_t kBatches = 200;
   Source source;
-  source.hold(0);  // so that whoever could fill it too has the time
+  source.hold(0);  // so that another thread that could fill it too has the time
   {
     const auto queue =
         part.make_read_ahead(source.fill(), {.first = 0, .end = kBatches, .threads = 4, .ahead = 8});

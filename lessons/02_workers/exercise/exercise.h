@@ -37,7 +37,7 @@ class BatchQueue {
   /// filled; the next call goes on with the batch after it. Null after the last one, `QueueStopped` once
   /// `stop` was called. One thread calls it.
   virtual Memory take() = 0;
-  /// Wakes whoever waits; no further batch is begun. Another thread may call it, more than once.
+  /// Wakes waiting threads; no further batch is begun. Another thread may call it, more than once.
   virtual void stop() noexcept = 0;
 };
 

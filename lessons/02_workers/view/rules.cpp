@@ -28,7 +28,7 @@ Truth bound_by_truth(const RuleInput& input) {
     throw Cannot{"`" + run.name + "`: " + verdict_sentence(verdict), run.name};
   Truth out;
   out.accepted = {key_of(verdict.verdict.bound)};
-  // A quartet that says another part than the anatomy of the step knows no share of it.
+  // A quartet that names another part than the anatomy of the step has no share of it.
   out.figures = {{"sentence", verdict_sentence(verdict)},
                  {"share", verdict.share > 0 ? percent_text(verdict.share) : "-"}};
   out.text = verdict_sentence(verdict);

@@ -267,7 +267,7 @@ class FilledRing final : public SlotRing {
   std::thread thread_;
 };
 
-/// The same in earnest, over threads.
+/// The part over real threads.
 void check_threads(const Part& part) {
   constexpr std::int64_t kBatches = 100;
   constexpr std::size_t kBytes = 4096;

@@ -22,7 +22,7 @@ using namespace isobar;
 
 namespace {
 
-/// Copies in its thread, and tells the timeline.
+/// Copies in its thread, and records spans for the timeline.
 class Uploads final : public exercise::DeviceStream {
  public:
   Uploads(SpanWriter* spans, std::int64_t first) : spans_(spans), next_(first) {}
@@ -137,7 +137,7 @@ class PrefetchedRing final : public Loader {
     for (std::int64_t i = static_cast<std::int64_t>(buffers_.size()); i < kBuffers; ++i)
       buffers_.push_back(at::empty(both_shape(ring_.dataset(), batch_size()), at::kFloat));
     std::span<const std::byte> bytes = next_of_part(position);
-    if (bytes.empty()) bytes = next_of_part(position);  // of an epoch that was not read ahead
+    if (bytes.empty()) bytes = next_of_part(position);  // a batch of an epoch that was not read ahead
     for (const at::Tensor& buffer : buffers_)
       if (buffer.const_data_ptr() == bytes.data()) return as_batch(position, buffer);
     throw Error("your part handed out what is no buffer", "--mine", "./isobar check 03_gpu_loader says why",

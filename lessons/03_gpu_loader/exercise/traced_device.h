@@ -64,7 +64,7 @@ class TracedDevice {
 
   const PrefetchParts& parts() const { return parts_; }
 
-  /// As a loop does with what `next` gave: asks `computes` for a kernel that reads it.
+  /// What a loop does with a batch of `next`: asks `computes` for a kernel that reads it.
   void compute(std::span<const std::byte> batch) {
     const std::scoped_lock lock(mutex_);
     kernels_.push_back(begin(DeedKind::kernel, Actor::computes, number_in(batch)));
@@ -214,7 +214,7 @@ class TracedDevice {
   Stream uploads_, computes_;
   Ring ring_;
   PrefetchParts parts_;
-  std::mutex mutex_;  ///< of all below
+  std::mutex mutex_;  ///< guards all below
   std::vector<std::int64_t> slots_, buffers_;
   std::deque<FreeSlot> free_;
   std::int64_t filled_ = 0;

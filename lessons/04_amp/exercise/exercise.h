@@ -24,8 +24,8 @@ class LossScaler {
   virtual ~LossScaler() = default;
   /// The loss from which backward starts.
   virtual float scale(float loss) const = 0;
-  /// Divides the gradients by the scale, in place, and says whether all of them are finite: the weights move
-  /// only if they are. The state stays as it is: the step still has this scale.
+  /// Divides the gradients by the scale, in place, and returns whether all of them are finite: the weights
+  /// move only if they are. The state stays as it is: the step still has this scale.
   virtual bool unscale(std::span<float> gradients) = 0;
   /// Ends the step. If a gradient was not finite, the scale is multiplied by `backoff`; after
   /// `growth_interval` good steps in a row, by `growth`. A factor that would make it infinite or zero is left
@@ -38,7 +38,7 @@ class LossScaler {
 
 namespace isobar::mine {
 
-/// Promised: goes on at `state`, which may come from a checkpoint.
+/// Promised: continues at `state`, which may come from a checkpoint.
 std::unique_ptr<exercise::LossScaler> make_scaler(const exercise::ScalerSetting& setting,
                                                   const exercise::ScalerState& state);
 

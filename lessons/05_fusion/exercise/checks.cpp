@@ -12,7 +12,7 @@
 #include "05_fusion/exercise/part.h"
 #include "check/check.h"
 
-// Of all sanitizers; g++ 12 comes without the header.
+// A function of all sanitizers; g++ 12 comes without the header.
 extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*taken)(const volatile void*, std::size_t),
                                                          void (*given)(const volatile void*));
 
@@ -36,7 +36,8 @@ bool is_near(double came, double wanted, double scale = 1) {
   return std::abs(came - wanted) <= 1e-5 * std::max(1.0, std::abs(scale));
 }
 
-/// The same on every machine, in -3 .. 3: multiples of 1/8, so that sums are exact; `odd` ones or even ones.
+/// Numbers that are equal on every machine, in -3 .. 3: multiples of 1/8, so that sums are exact; `odd` ones
+/// or even ones.
 Values drawn(std::size_t count, unsigned seed, bool odd = false) {
   Values out(count);
   unsigned state = seed * 2654435761U + 12345U;

@@ -66,7 +66,7 @@ class PagedMatrix {
     auto* const address = static_cast<std::byte*>(info->si_addr);
     for (PagedMatrix* const matrix : all())
       if (address >= matrix->begin_ && address < matrix->begin_ + bytes()) return matrix->come_in(address);
-    sigaction(SIGSEGV, &before(), nullptr);  // not ours: it happens again, and whoever was there says so
+    sigaction(SIGSEGV, &before(), nullptr);  // not ours: it happens again, and the handler before reports it
   }
 
   void come_in(std::byte* address) {

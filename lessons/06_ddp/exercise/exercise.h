@@ -31,7 +31,7 @@ struct GradientsMissing : std::runtime_error {
   std::vector<std::size_t> gradients;
 };
 
-/// Sends buckets while backward goes on. One thread calls it.
+/// Sends buckets while backward runs. One thread calls it.
 class BucketSender {
  public:
   virtual ~BucketSender() = default;

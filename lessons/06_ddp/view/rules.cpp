@@ -32,7 +32,7 @@ std::string why_no_pair(const NamedRun& few, const NamedRun& many) {
   return also.empty() ? "" : "they differ in " + joined(also) + " too";
 }
 
-/// Of runs that repeat each other, the one beside which most repeats were found.
+/// The run beside which most repeats were found.
 std::vector<NamedRun> without_repeats(const std::vector<RunCase>& made) {
   std::vector<NamedRun> out;
   for (const RunCase& one : made) {
@@ -78,7 +78,7 @@ Truth made_no_gain_truth(const RuleInput& input) {
   return out;
 }
 
-/// A run that was measured says it of each stage, a predicted one of the whole step.
+/// A measured run has it for each stage, a predicted one for the whole step.
 double launching_us(const NamedRun& run) {
   if (run.view().provenance == "predicted") return sums_of(run, {"step_host_us"}).median();
   return sums_of(run, {"forward_host_us", "backward_host_us", "optimize_host_us", "replay_host_us"}).median();

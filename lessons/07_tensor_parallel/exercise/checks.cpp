@@ -117,7 +117,7 @@ MlpWeights whole_mlp(std::int64_t embed, std::int64_t hidden) {
           numbers({embed}, 0.4)};
 }
 
-/// As autograd wants them.
+/// The form that autograd takes.
 MlpWeights leaves(const MlpWeights& weights) {
   const auto leaf = [](const at::Tensor& t) { return t.detach().clone().requires_grad_(); };
   return {leaf(weights.w1), leaf(weights.b1), leaf(weights.w2), leaf(weights.b2)};
@@ -154,7 +154,7 @@ void expect_close(const at::Tensor& came, const at::Tensor& wanted, const std::s
   if (!is_close(came, wanted)) not_yet({name + " to be " + is, difference(came, wanted), look});
 }
 
-/// Which of them says it first is chance.
+/// Which of them reports it first is chance.
 std::string on_each(const std::string& what, const RankOfModel& rank) {
   return fmt::format("{} on each of {} ranks", what, rank.count);
 }

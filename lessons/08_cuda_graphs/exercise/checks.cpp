@@ -83,7 +83,7 @@ class Training {
 
   RecordedStep& learner() { return *step_; }
   SimulatedDevice& device() { return device_; }
-  int index() const { return index_; }  ///< of the step under way, from 0
+  int index() const { return index_; }  ///< number of the step under way, from 0
   double weight() { return device_.at(weight_).front(); }
   const PlainTraining& plain() const { return plain_; }
   DeviceMemory read_from() const { return read_from_; }
@@ -272,7 +272,7 @@ void check_shape(const Part& part) {
              {fmt::format("std::invalid_argument for a batch of {} values behind {} of {}", values, steps,
                           kValues),
               came, "renew()"});
-      training.step();  // and it goes on
+      training.step();  // and it continues
     }
   }
 }

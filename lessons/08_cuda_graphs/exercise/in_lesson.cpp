@@ -1,4 +1,4 @@
-// ./isobar run 08_cuda_graphs --mine: the learner's step says what is copied, launched, recorded and
+// ./isobar run 08_cuda_graphs --mine: the learner's step decides what is copied, launched, recorded and
 // replayed. Streams, and what ranks ask of a recording, are the engine's.
 #include "08_cuda_graphs/exercise/part.h"
 #include "check/own_part.h"

@@ -1,5 +1,5 @@
 #pragma once
-// A device of the checks: does at once what it is asked for, or writes it down, and says what cannot be.
+// A device of the checks: does at once what it is asked for, or writes it down, and reports what cannot be.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -53,7 +53,7 @@ class SimulatedDevice final : public GraphDevice {
     for (const Asked& one : recorded_) one.run();
   }
 
-  /// Of a kernel; its first use sets something up.
+  /// Name of a kernel; its first use sets something up.
   void kernel(const std::string& name, std::function<void()> run) {
     expect(!recording_ || set_up_.count(name) > 0,
            {fmt::format("{} to be launched before it is recorded", name),

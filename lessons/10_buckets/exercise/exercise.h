@@ -66,7 +66,7 @@ std::vector<double> finishes_us(const exercise::TimedStep& step, const std::vect
 /// What of the communication backward does not hide: how much later the last bucket is through than backward.
 double exposed_us(const exercise::TimedStep& step, const std::vector<PlannedBucket>& plan);
 
-/// Of all ways to cut the gradients into buckets, in their order, the one whose last bucket is through first;
+/// The way to cut the gradients into buckets, in their order, whose last bucket is through first;
 /// if several are, one with the fewest buckets. A gradient is never divided. No gradients, no buckets. It
 /// must not take long: models have hundreds of gradients.
 std::vector<PlannedBucket> quickest_plan(const exercise::TimedStep& step);

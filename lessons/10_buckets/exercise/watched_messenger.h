@@ -18,13 +18,13 @@ class WatchedMessenger final : public Messenger {
  public:
   struct Message {
     std::size_t bucket = 0;
-    std::vector<float> values;  ///< as they left
+    std::vector<float> values;  ///< values when they left
     const float* memory = nullptr;
   };
 
   explicit WatchedMessenger(int ranks) : ranks_(ranks) {}
 
-  /// Of all ranks, where this one has 1.
+  /// The sum over all ranks, where this one has 1.
   float sum_of_ones() const { return static_cast<float>(ranks_ * (ranks_ + 1)) / 2; }
   int ranks() const override { return ranks_; }
 
@@ -64,7 +64,7 @@ class WatchedMessenger final : public Messenger {
   }
   const std::vector<Message>& sent() const { return sent_; }
   std::vector<std::size_t> waited() const { return waited_; }
-  /// Of all steps.
+  /// Findings of all steps.
   const std::vector<Finding>& complaints() const { return complaints_; }
 
  private:

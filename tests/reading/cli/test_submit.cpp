@@ -113,8 +113,8 @@ TEST_CASE("what Slurm refuses is told in its words, and the folder is gone") {
   slurm.script("sbatch", "printf '\\033[2Jhello\\n'");
   const ProcessResult odd = slurm.submit(kTwo);
   CHECK(odd.code == 1);
-  CHECK_THAT(odd.err,
-             says("did not print the number of the job: ?[2Jhello") && says("squeue --me") && says("stays at"));
+  CHECK_THAT(odd.err, says("did not print the number of the job: ?[2Jhello") && says("squeue --me") &&
+                          says("stays at"));
   const fs::path kept = *fs::directory_iterator(slurm.work() / "runs");  // a job may come back to it
   CHECK(fs::exists(kept / "job.sbatch"));
   CHECK_THAT(slurm.run({"runs", "delete", kept.filename().string()}).err,
