@@ -150,7 +150,7 @@ TEST_CASE("what is no good record is refused in words") {
   CHECK_THAT(refused({.fault = "slow_disk"}), says("fault on purpose: slow_disk"));
   CHECK_THAT(refused({.provenance = "predicted"}), says("is predicted itself"));
   CHECK_THAT(refused({.provenance = "recorded"}), says("is recorded itself"));
-  CHECK_THAT(refused({.started = ""}), says("when it began"));
+  CHECK_THAT(refused({.started = ""}), says("no time of its start"));
   CHECK_THAT(refused({.note_bytes = 10'000}), says("beside its steps is too much") && says("at most 100 kB"));
   const TempFolder folder;
   CHECK_THAT(error_of([&] { thin_run(folder.path(), 1000); }), says("holds no run"));
