@@ -203,7 +203,7 @@ TEST_CASE("runs are found by path, by name, as the last, and nearly") {
   CHECK(find_run(folder / "no-run", folder.path()) == folder / "no-run");
   CHECK_THAT(error_of([&] { find_run("01_baseline-20261101-000000-aaab", folder.path()); }),
              says("mean 01_baseline-20261101"));
-  CHECK_THAT(error_of([&] { find_run("last", folder / "nowhere"); }), says("./isobar run 01_baseline"));
+  CHECK_THAT(error_of([&] { find_run("last", folder / "nowhere"); }), says("./isobar run 01"));
 }
 
 TEST_CASE("a run further down has the path below runs/ as its name, and its last part where that is enough") {

@@ -64,7 +64,7 @@ TEST_CASE("what 16 bits give on a processor is said for what it has") {
              says("AMX multiplies"));
   CHECK_THAT(precision_sentence(AmpMode::bf16, cpu({.avx512_bf16 = true})), says("at most twice"));
   CHECK_THAT(precision_sentence(AmpMode::bf16, cpu({})),
-             says("emulated") && says("neither AMX nor AVX512-BF16") && says("lessons/04_amp"));
+             says("emulated") && says("neither AMX nor AVX512-BF16") && says("lesson on mixed precision"));
   CHECK_THAT(precision_sentence(AmpMode::fp16, cpu({.avx512_bf16 = true})),
              says("emulated") && says("no AVX512-FP16"));
   CHECK_THAT(precision_sentence(AmpMode::fp16, cpu({.avx512_fp16 = true})),
