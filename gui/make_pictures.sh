@@ -6,12 +6,13 @@ home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
-"$home/isobar" run 01_baseline --run-dir runs/default | tail -n 1
-for lesson in 02_workers 03_gpu_loader 04_amp 05_fusion 06_ddp 07_tensor_parallel; do
+"$home/isobar" run 01 --run-dir runs/default | tail -n 1
+for page in "$home"/lessons/0[2-7]_*/main.cpp; do
+  lesson=$(basename "$(dirname "$page")")
   "$home/isobar" run "$lesson" --preset cpu_micro --run-dir "runs/$lesson" --set train.steps=200 | tail -n 1
 done
-"$home/isobar" run 06_ddp --ranks 2 --preset cpu_micro --run-dir runs/two-ranks --set train.steps=200 | tail -n 1
-"$home/isobar" predict 01_baseline | sed -n 1p  # measures this machine where that was not done
+"$home/isobar" run 06 --ranks 2 --preset cpu_micro --run-dir runs/two-ranks --set train.steps=200 | tail -n 1
+"$home/isobar" predict 01 | sed -n 1p  # measures this machine where that was not done
 mkdir -p "$home/gui/recorded"
 picture() { # picture NAME PLACE... OPTION...
   local name=$1

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "core/text.h"
+#include "core/find.h"
 #include "panels/parts.h"
 #include "panels/views.h"
 
@@ -20,7 +20,7 @@ SceneInput input_of(const Data& data, const LessonCard& card, AppState& state) {
                  .run = {},
                  .now_s = state.now_s};
   if (const auto run = data.feed.runs->find(state.run))
-    out.run = {run->id, run->folder, title_of(*run), run->view.state == RunState::running};
+    out.run = {run->id, run->folder, title_of(*run), run->view.lesson, run->view.state == RunState::running};
   return out;
 }
 
@@ -157,25 +157,37 @@ const SceneKind* kind_of(const LessonCard& card, const AppState& state) {
   return own != nullptr ? own : scene_named(state.scenes.wanted);
 }
 
+/// Its scene is made of settings that the chosen lesson does not have.
+void lead_to_lesson(Ui& ui, const Data& data, const SceneKind& kind, Requests& ask) {
+  const LessonCard* const its =
+      find_where(data.project.lessons, [&](const LessonCard& card) { return scene_of(card.info) == &kind; });
+  if (its == nullptr) return;
+  if (ui.empty_state(std::string(kind.title) + " belongs to another lesson",
+                     "It steps through what the settings of that lesson make.", "Go to " + its->info.name))
+    ask.show_lesson = its->info.name;
+}
+
+void no_scene(Ui& ui) {
+  ui.nothing("Nothing to step through", "This lesson has no scene. Its runs are shown by Watch.");
+}
+
 }  // namespace
 
 void draw_scene(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const LessonCard* const card = data.project.find(state.lesson);
   const SceneKind* const kind = card == nullptr ? nullptr : kind_of(*card, state);
-  if (kind == nullptr) {
-    ui.nothing("Nothing to step through", "This lesson has no scene. Its runs are shown by Watch.");
-    return;
-  }
+  if (kind == nullptr) return no_scene(ui);
   SceneState& mine = state.scenes.by_title[kind->title];
   if (!mine.scene) mine.scene = kind->make();
   Scene& scene = *mine.scene;
+  if (scene.is_of_next_run() && scene_of(card->info) != kind) return lead_to_lesson(ui, data, *kind, ask);
   const SceneInput input = input_of(data, *card, state);
   if (scene.take(input, mine.shown)) mine.stop_at(0);
-  mine.shown = std::min(mine.shown, scene.last());
+  const std::size_t taken = mine.shown = std::min(mine.shown, scene.last());
   mine.go_on(scene.last(), state.now_s, scene.step_every_s());
   draw_player(ui, mine, scene.last(), state.now_s);
   if (scene.is_of_next_run()) draw_run_button(ui, data, state, ask);
-  scene.take(input, mine.shown);
+  if (mine.shown != taken) scene.take(input, mine.shown);
   const float room = ImGui::GetContentRegionAvail().x;
   const float side = std::min(ui.px(kSide), room * kSideShare);
   ImGui::BeginChild("scene left", {room - side - ui.px(10), 0});

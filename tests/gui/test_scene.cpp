@@ -138,4 +138,9 @@ TEST_CASE("A lesson without a scene has none in its tabs, and says so where one 
   window.state().scenes.wanted = "theatre";  // as --panel theatre
   window.frames(4);
   CHECK(window.state().scenes.by_title.contains("Theatre"));
+  window.state().scenes.wanted = "descent";  // which is made of its own lesson's settings
+  window.frames(4);
+  window.click("Go to 00_sgd");
+  window.frames(4);
+  CHECK(window.state().lesson == "00_sgd");
 }

@@ -20,7 +20,7 @@ std::size_t text_columns();
 /// Columns of a table: what fits on a terminal; what is none reads all of it (kAnyColumns).
 std::size_t table_columns();
 
-/// `text` in at most `most` (3 or more) letters: "01_base...-3f2a".
+/// `text` in at most `most` (3 or more) letters: "NN_n...-3f2a".
 std::string cut_in_middle(const std::string& text, std::size_t most);
 
 class Report {

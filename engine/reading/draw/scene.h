@@ -21,6 +21,7 @@ struct SceneRun {
   std::string id = {};  ///< "" = none
   std::filesystem::path folder = {};
   std::string title = {};
+  std::string lesson = {};
   bool goes_on = false;
 
   bool operator==(const SceneRun&) const = default;

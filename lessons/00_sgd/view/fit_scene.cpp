@@ -92,10 +92,10 @@ void FitScene::keep_run(const SceneInput& input) {
   run_ = input.run.id;
   stamp_ = stamp;
   recorded_.reset();
-  if (run_.empty()) return;
+  if (run_.empty() || input.run.lesson != input.lesson.name) return;
   try {
     recorded_ = read_descent(input.run.folder, input.home);
-  } catch (const Error&) {  // of another lesson, not begun yet, or damaged: Watch says so
+  } catch (const Error&) {  // not begun yet, or damaged, as Watch reports
   }
 }
 

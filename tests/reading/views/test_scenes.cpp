@@ -5,6 +5,7 @@
 #include "00_sgd/view/fit_scene.h"
 #include "09_all_reduce/view/theatre_show.h"
 #include "core/files.h"
+#include "course/made_descent.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/recording_canvas.h"
@@ -81,7 +82,7 @@ SceneRun made_run(const TempFolder& folder, std::array<int, 2> steps, bool goes_
   write_file_whole(run / "run.toml", "lesson = \"09_all_reduce\"\n[run]\nranks = 2\n");
   write_file_whole(run / "rank-0000.jsonl", "");
   if (steps[0] > 0) add_spans(run, steps);
-  return {run.string(), run, "09 run", goes_on};
+  return {run.string(), run, "09 run", "09_all_reduce", goes_on};
 }
 
 }  // namespace
@@ -140,6 +141,19 @@ TEST_CASE("the start of the fit is taken hold of in its picture") {
   REQUIRE(asked.size() == 2);
   CHECK(asked[0].first == "model.slope");
   CHECK(std::stod(asked[0].second) > scene.config().model.slope);  // cut at the edge
+}
+
+TEST_CASE("the fit shows the path of the chosen run, where that is one of the lesson") {
+  const MadeDescents runs;
+  SceneInput input = input_for("00_sgd");
+  const fs::path run = runs.add("path", {.sets = {"train.steps=20"}});
+  input.run = {.id = "path", .folder = run, .title = "", .lesson = "01_baseline"};
+  FitScene scene;
+  scene.take(input, 0);
+  CHECK_THAT(painted(scene, 0), !says("the chosen run"));
+  input.run = {.id = "other", .folder = run, .title = "", .lesson = "00_sgd"};
+  scene.take(input, 0);
+  CHECK_THAT(painted(scene, 0), says("the chosen run"));
 }
 
 TEST_CASE("an all-reduce by the rules begins again with another algorithm or number of ranks") {
