@@ -14,7 +14,7 @@ test_words() {
     case $word in
       --quick) words+=(-L '^quick$') ;;
       --nightly) words+=(-C nightly -L '^nightly$') ;;
-      --browser) [[ " $* " == *" --nightly "* ]] || words+=(-C browser -L '^browser$') ;;  # the night has them too
+      --browser) given --nightly || words+=(-C browser -L '^browser$') ;;  # the night has them too
       --list) words+=(-N) ;;
       --build-only) ;;
       *) words+=("$word") ;;
@@ -23,21 +23,21 @@ test_words() {
   [ ${#names[@]} = 0 ] || words+=(-C nightly -R "^($(IFS='|' && printf '%s' "${names[*]}"))\$")
 }
 
-# takes_browsers WORD...: whether tests with a browser are to run.
-takes_browsers() { [[ (" $* " = *" --browser "* || " $* " = *" --nightly "*) && " $* " != *" --list "* ]]; }
+# takes_browsers: whether tests with a browser are to run.
+takes_browsers() { { given --browser || given --nightly; } && ! given --list; }
 
-# add_browsers WORD...: to parts, what such tests take; the night does without.
+# add_browsers: to parts, what such tests take; the night does without.
 add_browsers() {
   local lost='' lacking
   have_debian || other_part_here browser || parts=${parts/ browser/}
-  takes_browsers "$@" || return 0
+  takes_browsers || return 0
   if have_debian && ! can_be_root; then
     read_missing browsers
     lost=$lacking
   fi
   if [ -z "$lost" ]; then
     parts="$parts browsers"
-  elif [[ " $* " = *" --browser "* ]]; then
+  elif given --browser; then
     die "only root can install a browser" "this machine" "ask an administrator for: apt-get install --no-install-recommends $lost"
   else
     say "only root can install a browser: tests that take one are skipped. Missing: $lost"
@@ -78,10 +78,10 @@ run_tests() {
   local words cores
   cd "$home" || return
   check_test_names "$@"
-  [[ " $* " != *" --build-only "* ]] || return 0
+  ! given --build-only || return 0
   test_words "$@"
   choose_test_folder
-  ! takes_browsers "$@" || say_no_browser
+  ! takes_browsers || say_no_browser
   export OMP_WAIT_POLICY=passive  # several programs share the processors: who waits for a thread must not spin
   read_cores  # two fill a processor, since most wait at times
   ctest --test-dir "$build" --output-on-failure --no-tests=error -j $((2 * cores + 1)) "${words[@]}"

@@ -102,6 +102,8 @@ class OptionParser::State {
     return out;
   }
 
+  void parse(const Words& words, const ParseWords& texts);
+
   CLI::App app;
   bool grouped = false;
   std::string title;
@@ -152,6 +154,24 @@ std::filesystem::path named_path(const std::string& names, const std::string& wo
 }
 
 }  // namespace
+
+void OptionParser::State::parse(const Words& words, const ParseWords& texts) {
+  say = &texts;
+  try {
+    app.parse(Words(words.rbegin(), words.rend()));
+  } catch (const CLI::CallForHelp&) {
+    throw;
+  } catch (const CLI::ExtrasError&) {
+    const Words left = app.remaining();
+    refuse_unknown_word(left.empty() ? "" : left.front(), names(), texts);
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    if (text.find("missing") == std::string::npos) throw Error(printable(text), texts.where, texts.hint);
+    throw Error(printable(text.substr(0, text.find(':'))) + " what?", texts.where, texts.hint);
+  } catch (const CLI::ParseError& error) {
+    throw Error(printable(error.what()), texts.where, texts.hint);
+  }
+}
 
 OptionParser::Option& OptionParser::Option::in_range(double least, double most) {
   facts_->least = least;
@@ -247,23 +267,21 @@ bool OptionParser::parse(const std::vector<std::string>& words, std::string& hel
     help_text = version_text() + "\n";
     return false;
   }
-  state_->say = &say;
   try {
-    state_->app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    state_->parse(words, say);
   } catch (const CLI::CallForHelp&) {
     help_text = state_->app.help();
     return false;
-  } catch (const CLI::ExtrasError&) {
-    const std::vector<std::string> left = state_->app.remaining();
-    refuse_unknown_word(left.empty() ? "" : left.front(), state_->names(), say);
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string text = error.what();
-    if (text.find("missing") == std::string::npos) throw Error(printable(text), say.where, say.hint);
-    throw Error(printable(text.substr(0, text.find(':'))) + " what?", say.where, say.hint);
-  } catch (const CLI::ParseError& error) {
-    throw Error(printable(error.what()), say.where, say.hint);
   }
   return true;
+}
+
+std::vector<std::string> OptionParser::parse_known(const std::vector<std::string>& words,
+                                                   const ParseWords& say) {
+  state_->app.set_help_flag();
+  state_->app.allow_extras();
+  state_->parse(words, say);
+  return state_->app.remaining();
 }
 
 bool OptionParser::parse(const std::vector<std::string>& words, const ParseWords& say) {

@@ -72,6 +72,9 @@ class OptionParser {
   /// Prints the page or the version itself.
   bool parse(const std::vector<std::string>& words, const ParseWords& say = {});
   bool parse(int argc, char** argv, const ParseWords& say = {});
+  /// Parses the options that were added, and returns all other words, --help among them. Error (exit code 2)
+  /// for an option without its value.
+  std::vector<std::string> parse_known(const std::vector<std::string>& words, const ParseWords& say = {});
   bool given(const std::string& name) const;
 
  private:

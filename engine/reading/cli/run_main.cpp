@@ -1,8 +1,9 @@
 // The part of ./isobar behind `run` and `data`: a new machine compiles no reader before its first step.
-// ./isobar doctor asks it for the threads of a run.
+// ./isobar doctor asks it for the threads of a run, and ./isobar what a command line needs.
 #include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/needs.h"
 #include "core/processors.h"
 
 using namespace isobar;
@@ -27,7 +28,13 @@ int threads_here(const Words& words) {
   return 0;
 }
 
-constexpr Command kCommands[] = {{"run", run_here}, {"data", data_command}, {"threads", threads_here}};
+int needs_here(const Words& words) {
+  std::fputs(needs_of(project_home(), words, needs_machine_here()).text().c_str(), stdout);
+  return 0;
+}
+
+constexpr Command kCommands[] = {
+    {"run", run_here}, {"data", data_command}, {"threads", threads_here}, {"--needs", needs_here}};
 
 }  // namespace
 

@@ -79,6 +79,17 @@ TEST_CASE("the page has every option but the hidden ones, under their titles") {
   CHECK(given.page.find("--hidden") == std::string::npos);
 }
 
+TEST_CASE("options that are known are taken out of a command line") {
+  OptionParser parser("What it is for", "./isobar try");
+  std::vector<std::string> sets;
+  parser.add("--set", sets, "");
+  const std::vector<std::string> left =
+      parser.parse_known({"run", "--set", "--mine", "--set=a b", "--json", "-h", "--", "--set"});
+  CHECK(sets == std::vector<std::string>{"--mine", "a b"});
+  CHECK(left == std::vector<std::string>{"run", "--json", "-h", "--", "--set"});
+  CHECK(error_of([&] { parser.parse_known({"--set"}); }).find("--set what?") != std::string::npos);
+}
+
 TEST_CASE("--version alone gives the version of the build in place of the page") {
   Given given;
   REQUIRE_FALSE(given.parse({"--version"}));
