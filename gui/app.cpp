@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <csignal>
 
-#include "analyse/run_reader.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/find.h"
 #include "core/text.h"
 #include "fields/checkpoint_folder.h"
+#include "log/run_reader.h"
 #include "panels/parts.h"
 #include "record/run_folder.h"
 

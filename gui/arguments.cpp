@@ -2,15 +2,15 @@
 
 #include <filesystem>
 
-#include "analyse/replay.h"
-#include "analyse/run_files.h"
-#include "analyse/run_reader.h"
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/find.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "log/replay.h"
+#include "log/run_files.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <tuple>
 
-#include "analyse/run_files.h"
 #include "core/text.h"
+#include "log/run_files.h"
 
 namespace isobar {
 namespace {

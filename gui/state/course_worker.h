@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "core/find.h"
 #include "course/calibration.h"
 #include "course/course.h"
@@ -23,6 +22,7 @@
 #include "exercise/exercise.h"
 #include "exercise/verdict.h"
 #include "formula/machine_rates.h"
+#include "log/run_files.h"
 #include "text/markdown.h"
 
 namespace isobar {

@@ -11,9 +11,9 @@
 #include <thread>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "analyse/run_store.h"
 #include "draw/field_map.h"
+#include "log/run_files.h"
 
 namespace isobar {
 

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "analyse/run_store.h"
 #include "config/lesson.h"
 #include "core/memory.h"
 #include "formula/machine_rates.h"
 #include "formula/memory_plan.h"
 #include "formula/stage_prediction.h"
+#include "log/run_files.h"
 #include "state/project.h"
 
 namespace isobar {

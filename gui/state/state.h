@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
+#include "log/run_files.h"
 #include "state/comparison.h"
 #include "state/course_worker.h"
 #include "state/feed.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "analyse/run_series.h"
+#include "log/run_series.h"
 
 namespace isobar {
 

@@ -3,10 +3,10 @@
 // 4: compared with the same lines taken at once), two places to cut at, then the bytes of rank-0000.jsonl.
 #include <cmath>
 
-#include "analyse/event.h"
-#include "analyse/run_reader.h"
 #include "core/error.h"
 #include "fuzz/checks.h"
+#include "log/event.h"
+#include "log/run_reader.h"
 #include "record/line_splitter.h"
 
 using namespace isobar;

@@ -2,8 +2,8 @@
 #include <fstream>
 #include <thread>
 
-#include "analyse/replay.h"
 #include "gui/headless.h"
+#include "log/replay.h"
 #include "support/catch.h"
 #include "support/set_clock.h"
 #include "support/until.h"

@@ -5,8 +5,8 @@
 
 #include "analyse/run_case.h"
 #include "analyse/run_comparison.h"
-#include "analyse/run_files.h"
-#include "analyse/table.h"
+#include "log/run_files.h"
+#include "log/table.h"
 
 namespace isobar {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <string_view>
 
-#include "analyse/run_series.h"
-#include "analyse/spans.h"
 #include "core/files.h"
+#include "log/run_series.h"
+#include "log/spans.h"
 
 namespace isobar {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/spans.h"
+#include "log/spans.h"
 
 namespace isobar {
 

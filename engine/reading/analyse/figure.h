@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "analyse/steady.h"
-#include "analyse/table.h"
 #include "core/json.h"
+#include "log/table.h"
 
 namespace isobar {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analyse/parity.h"
-#include "analyse/run_files.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
+#include "log/run_files.h"
 
 namespace isobar {
 

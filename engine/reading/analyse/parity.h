@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "analyse/run_series.h"
-#include "analyse/run_view.h"
+#include "log/run_series.h"
+#include "log/run_view.h"
 
 namespace isobar {
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <set>
 
-#include "analyse/run_reader.h"
 #include "analyse/spread.h"
 #include "launch/rank_status.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 
 namespace isobar {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "analyse/comm_times.h"
-#include "analyse/run_files.h"
-#include "analyse/run_view.h"
-#include "analyse/table.h"
 #include "core/json.h"
+#include "log/run_files.h"
+#include "log/run_view.h"
+#include "log/table.h"
 
 namespace isobar {
 

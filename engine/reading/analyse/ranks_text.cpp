@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "analyse/ranks.h"
-#include "analyse/table.h"
 #include "core/text.h"
+#include "log/table.h"
 
 namespace isobar {
 

@@ -8,9 +8,6 @@
 #include <tuple>
 #include <vector>
 
-#include "analyse/event.h"
-#include "analyse/run_files.h"
-#include "analyse/run_reader.h"
 #include "analyse/steady.h"
 #include "config/toml_text.h"
 #include "core/error.h"
@@ -18,6 +15,9 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
+#include "log/event.h"
+#include "log/run_files.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/run_view.h"
+#include "log/run_view.h"
 
 namespace isobar {
 

@@ -6,12 +6,12 @@
 #include <system_error>
 #include <utility>
 
-#include "analyse/run_files.h"
-#include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/number_text.h"
 #include "core/processors.h"
+#include "log/run_files.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 

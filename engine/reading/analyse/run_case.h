@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "analyse/parity.h"
-#include "analyse/run_files.h"
-#include "analyse/run_series.h"
 #include "analyse/steady.h"
+#include "log/run_files.h"
+#include "log/run_series.h"
 
 namespace isobar {
 

@@ -9,10 +9,10 @@
 #include <numeric>
 #include <utility>
 
-#include "analyse/run_files.h"
 #include "analyse/run_prediction.h"
 #include "core/stage.h"
 #include "core/text.h"
+#include "log/run_files.h"
 
 namespace isobar {
 namespace {

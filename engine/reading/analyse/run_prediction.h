@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "config/config.h"
 #include "config/lesson.h"
 #include "formula/stage_prediction.h"
+#include "log/run_files.h"
 #include "record/run_summary.h"
 
 namespace isobar {

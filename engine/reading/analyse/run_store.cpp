@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "analyse/run_files.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "log/run_files.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 

@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/event_files.h"
 #include "analyse/ranks.h"
-#include "analyse/run_files.h"
-#include "analyse/run_reader.h"
-#include "analyse/spans.h"
+#include "log/event_files.h"
+#include "log/run_files.h"
+#include "log/run_reader.h"
+#include "log/spans.h"
 #include "record/run_tree.h"
 
 namespace isobar {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/run_files.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "log/run_files.h"
 #include "record/run_folder.h"
 
 namespace isobar {

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <utility>
 
-#include "analyse/operators.h"
-#include "analyse/run_reader.h"
 #include "core/text.h"
+#include "log/operators.h"
+#include "log/run_reader.h"
 
 namespace isobar {
 

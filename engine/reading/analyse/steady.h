@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "analyse/ranks.h"
-#include "analyse/run_series.h"
-#include "analyse/run_view.h"
 #include "analyse/spread.h"
+#include "log/run_series.h"
+#include "log/run_view.h"
 
 namespace isobar {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "analyse/comm_times.h"
-#include "analyse/run_series.h"
-#include "analyse/spans.h"
 #include "core/json.h"
+#include "log/run_series.h"
+#include "log/spans.h"
 
 namespace isobar {
 

@@ -5,10 +5,10 @@
 #include <cmath>
 
 #include "analyse/nice_step.h"
-#include "analyse/table.h"
 #include "analyse/timeline.h"
 #include "core/find.h"
 #include "core/text.h"
+#include "log/table.h"
 
 namespace isobar {
 namespace {

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "analyse/run_case.h"
-#include "analyse/run_files.h"
 #include "cli/case_text.h"
 #include "cli/commands.h"
 #include "cli/runs_command.h"
 #include "core/named_file.h"
 #include "course/progress.h"
+#include "log/run_files.h"
 #include "page/html.h"
 #include "page/report_page.h"
 

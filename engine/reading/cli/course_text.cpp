@@ -6,10 +6,10 @@
 #include <cctype>
 
 #include "analyse/entity.h"
-#include "analyse/table.h"
 #include "core/text.h"
 #include "course/curve_shape.h"
 #include "course/units.h"
+#include "log/table.h"
 
 namespace isobar {
 

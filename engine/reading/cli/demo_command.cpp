@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdio>
 
-#include "analyse/event.h"
 #include "cli/case_text.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
@@ -14,6 +13,7 @@
 #include "draw/colour.h"
 #include "draw/run_drawings.h"
 #include "draw/svg_canvas.h"
+#include "log/event.h"
 
 namespace isobar {
 

@@ -7,13 +7,13 @@
 #include <cstdio>
 
 #include "analyse/recorded_runs.h"
-#include "analyse/run_reader.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "core/nvidia.h"
 #include "imported/find_logs.h"
 #include "imported/foreign_run.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"
 #include "record/run_tree.h"

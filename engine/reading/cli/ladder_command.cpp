@@ -6,12 +6,12 @@
 #include <set>
 
 #include "analyse/ladder.h"
-#include "analyse/run_files.h"
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
 #include "config/command_line.h"
 #include "core/find.h"
+#include "log/run_files.h"
 
 namespace isobar {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/table.h"
 #include "core/json.h"
+#include "log/table.h"
 #include "record/console.h"
 #include "record/left_out.h"
 

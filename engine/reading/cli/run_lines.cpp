@@ -5,14 +5,14 @@
 #include <map>
 #include <optional>
 
-#include "analyse/event_files.h"
-#include "analyse/operators.h"
 #include "analyse/ranks.h"
 #include "analyse/run_prediction.h"
 #include "core/clock.h"
 #include "core/files.h"
 #include "core/text.h"
 #include "core/waiting.h"
+#include "log/event_files.h"
+#include "log/operators.h"
 
 namespace isobar {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "analyse/run_reader.h"
 #include "cli/report.h"
+#include "log/run_reader.h"
 #include "record/console.h"
 
 namespace isobar {

@@ -5,15 +5,15 @@
 #include <algorithm>
 #include <map>
 
-#include "analyse/event_files.h"
-#include "analyse/run_files.h"
-#include "analyse/run_reader.h"
 #include "analyse/spread.h"
 #include "cli/commands.h"
 #include "cli/report.h"
 #include "cli/run_lines.h"
 #include "cli/shared_options.h"
 #include "jobs/job_script.h"
+#include "log/event_files.h"
+#include "log/run_files.h"
+#include "log/run_reader.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "analyse/run_files.h"
 #include "cli/commands.h"
 #include "cli/scale_arguments.h"
 #include "cli/shared_options.h"
 #include "draw/scaling_picture.h"
+#include "log/run_files.h"
 #include "record/run_folder.h"
 
 namespace isobar {

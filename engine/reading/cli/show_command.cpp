@@ -6,13 +6,8 @@
 #include <cstdlib>
 
 #include "analyse/chrome_trace.h"
-#include "analyse/event_files.h"
-#include "analyse/gradient_histograms.h"
-#include "analyse/operators.h"
 #include "analyse/ranks.h"
 #include "analyse/recorded_runs.h"
-#include "analyse/replay.h"
-#include "analyse/run_files.h"
 #include "analyse/timeline.h"
 #include "cli/commands.h"
 #include "cli/run_lines.h"
@@ -22,6 +17,11 @@
 #include "draw/scaling_picture.h"
 #include "draw/svg_canvas.h"
 #include "launch/spawn.h"
+#include "log/event_files.h"
+#include "log/gradient_histograms.h"
+#include "log/operators.h"
+#include "log/replay.h"
+#include "log/run_files.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 

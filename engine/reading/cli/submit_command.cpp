@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <map>
 
-#include "analyse/run_files.h"
 #include "cli/commands.h"
 #include "cli/run_lines.h"
 #include "cli/shared_options.h"
@@ -16,6 +15,7 @@
 #include "core/clock.h"
 #include "jobs/job_script.h"
 #include "launch/spawn.h"
+#include "log/run_files.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"

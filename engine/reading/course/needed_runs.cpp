@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "analyse/run_prediction.h"
-#include "analyse/run_reader.h"
 #include "analyse/spread.h"
 #include "config/fault.h"
 #include "core/error.h"
@@ -18,6 +17,7 @@
 #include "core/text.h"
 #include "formula/link_fit.h"
 #include "formula/stage_prediction.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 
 namespace isobar {

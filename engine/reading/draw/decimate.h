@@ -2,8 +2,8 @@
 // From a curve of any length to the few points that a plot of some width can show.
 #include <vector>
 
-#include "analyse/run_series.h"
 #include "draw/axis.h"
+#include "log/run_series.h"
 
 namespace isobar {
 

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/run_reader.h"
 #include "analyse/steady.h"
 #include "draw/sketch.h"
 #include "formula/vit_counts.h"
+#include "log/run_reader.h"
 
 namespace isobar {
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "analyse/operators.h"
 #include "analyse/run_prediction.h"
 #include "draw/lesson_view.h"
 #include "draw/roofline.h"
 #include "formula/model_shape.h"
+#include "log/operators.h"
 
 namespace isobar {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/run_series.h"
 #include "draw/canvas.h"
+#include "log/run_series.h"
 
 namespace isobar {
 

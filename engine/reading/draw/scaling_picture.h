@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/run_reader.h"
 #include "analyse/scaling.h"
+#include "log/run_reader.h"
 
 namespace isobar {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <set>
 
-#include "analyse/event_files.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "imported/foreign_run.h"
+#include "log/event_files.h"
 #include "record/run_tree.h"
 
 namespace isobar {

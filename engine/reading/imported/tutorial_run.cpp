@@ -6,13 +6,13 @@
 #include <ctime>
 #include <map>
 
-#include "analyse/event_files.h"
-#include "analyse/tag_rows.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "imported/foreign_run.h"
 #include "imported/log_files.h"
+#include "log/event_files.h"
+#include "log/tag_rows.h"
 
 namespace isobar {
 
@@ -29,7 +29,7 @@ using Scalars = std::vector<TagRow>;
 
 std::int64_t step_of(const TagRow& row) { return static_cast<std::int64_t>(row.step); }
 
-/// A tag as rows (analyse/tag_rows.h).
+/// A tag as rows (log/tag_rows.h).
 struct Tag {
   Scalars scalars;
   std::int64_t session = 0;

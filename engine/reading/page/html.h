@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyse/table.h"
+#include "log/table.h"
 
 namespace isobar {
 

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "analyse/event.h"
-#include "analyse/run_files.h"
 #include "config/load.h"
 #include "config/with_fault.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "log/event.h"
+#include "log/run_files.h"
 #include "record/run_folder.h"
 #include "ring/ring_plan.h"
 

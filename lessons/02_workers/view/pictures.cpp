@@ -8,11 +8,11 @@
 #include <string>
 
 #include "analyse/run_case.h"
-#include "analyse/run_files.h"
 #include "analyse/spread.h"
 #include "draw/bars.h"
 #include "draw/chart.h"
 #include "draw/lesson_view.h"
+#include "log/run_files.h"
 
 namespace isobar::lesson_02 {
 namespace {

@@ -4,12 +4,12 @@
 
 #include <array>
 
-#include "analyse/gradient_histograms.h"
 #include "core/error.h"
 #include "draw/lesson_view.h"
 #include "draw/roofline.h"
 #include "draw/type_ranges.h"
 #include "formula/device_rates.h"
+#include "log/gradient_histograms.h"
 
 namespace isobar::lesson_04 {
 namespace {

@@ -7,9 +7,9 @@
 #include <map>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "core/text.h"
 #include "course/rules/parts.h"
+#include "log/run_files.h"
 
 namespace isobar::lesson_06 {
 namespace {

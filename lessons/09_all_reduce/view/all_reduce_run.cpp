@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "analyse/event.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "log/event.h"
 #include "record/run_folder.h"
 
 namespace isobar::lesson_09 {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <vector>
 
-#include "analyse/run_files.h"
 #include "formula/link_fit.h"
+#include "log/run_files.h"
 
 namespace isobar::lesson_09 {
 

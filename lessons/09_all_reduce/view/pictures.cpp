@@ -8,12 +8,12 @@
 
 #include "09_all_reduce/view/all_reduce_run.h"
 #include "09_all_reduce/view/theatre_picture.h"
-#include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
 #include "draw/lesson_view.h"
 #include "formula/link_fit.h"
+#include "log/run_reader.h"
 
 namespace isobar::lesson_09 {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "09_all_reduce/view/theatre.h"
-#include "analyse/run_files.h"
-#include "analyse/spans.h"
+#include "log/run_files.h"
+#include "log/spans.h"
 
 namespace isobar::lesson_09 {
 

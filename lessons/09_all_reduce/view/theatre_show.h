@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "09_all_reduce/view/theatre_run.h"
-#include "analyse/run_files.h"
 #include "draw/scene.h"
+#include "log/run_files.h"
 
 namespace isobar::lesson_09 {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 
-#include "analyse/number_table.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/find.h"
@@ -14,6 +13,7 @@
 #include "draw/lesson_view.h"
 #include "draw/overlapped_step.h"
 #include "formula/link.h"
+#include "log/number_table.h"
 
 namespace isobar::lesson_10 {
 namespace {

@@ -3,7 +3,6 @@
 #include <set>
 
 #include "analyse/glossary.h"
-#include "analyse/operators.h"
 #include "analyse/parity.h"
 #include "analyse/ranks.h"
 #include "analyse/scaling.h"
@@ -12,6 +11,7 @@
 #include "config/choices.h"
 #include "core/files.h"
 #include "core/stage.h"
+#include "log/operators.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/temp_folder.h"

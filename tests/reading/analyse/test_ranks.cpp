@@ -2,14 +2,14 @@
 #include <unistd.h>
 
 #include "analyse/ranks.h"
-#include "analyse/run_reader.h"
-#include "analyse/spans.h"
 #include "analyse/steady.h"
 #include "analyse/timeline.h"
 #include "cli/run_lines.h"
 #include "core/machine.h"
 #include "core/text.h"
 #include "launch/rank_status.h"
+#include "log/run_reader.h"
+#include "log/spans.h"
 #include "support/catch.h"
 #include "support/made_ranks.h"
 #include "support/made_spans.h"

@@ -2,9 +2,9 @@
 // say.
 
 #include "analyse/recorded_runs.h"
-#include "analyse/run_reader.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
+#include "log/run_reader.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"

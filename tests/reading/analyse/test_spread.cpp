@@ -2,11 +2,11 @@
 #include <random>
 
 #include "analyse/figure.h"
-#include "analyse/number_table.h"
 #include "analyse/spread.h"
 #include "analyse/steady.h"
 #include "core/files.h"
 #include "core/json.h"
+#include "log/number_table.h"
 #include "support/catch.h"
 #include "support/says.h"
 

@@ -1,9 +1,9 @@
 // Runs that only measure, as readers see them.
 
 #include "analyse/steady.h"
-#include "analyse/stream_folder.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
+#include "log/stream_folder.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"

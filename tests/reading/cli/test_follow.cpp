@@ -4,9 +4,9 @@
 #include <functional>
 #include <thread>
 
-#include "analyse/replay.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
+#include "log/replay.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/made_ranks.h"

@@ -3,9 +3,9 @@
 
 #include "analyse/run_case.h"
 #include "analyse/run_comparison.h"
-#include "analyse/run_reader.h"
 #include "imported/find_logs.h"
 #include "imported/foreign_run.h"
+#include "log/run_reader.h"
 #include "record/tfevents_writer.h"
 #include "support/catch.h"
 #include "support/errors.h"

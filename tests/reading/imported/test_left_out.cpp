@@ -1,12 +1,12 @@
 // What is read of a log becomes a part of the run, or is counted as left out.
 #include <fmt/format.h>
 
-#include "analyse/event_files.h"
-#include "analyse/run_series.h"
 #include "core/files.h"
 #include "core/random.h"
 #include "imported/find_logs.h"
 #include "imported/foreign_run.h"
+#include "log/event_files.h"
+#include "log/run_series.h"
 #include "support/catch.h"
 #include "support/event_bytes.h"
 #include "support/says.h"

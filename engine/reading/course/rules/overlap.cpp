@@ -5,11 +5,11 @@
 #include <map>
 
 #include "analyse/comm_times.h"
-#include "analyse/spans.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
+#include "log/spans.h"
 
 namespace isobar {
 namespace {

@@ -8,13 +8,13 @@
 #include <optional>
 #include <utility>
 
-#include "analyse/event.h"
-#include "analyse/run_files.h"
 #include "config/load.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/units.h"
+#include "log/event.h"
+#include "log/run_files.h"
 #include "record/run_folder.h"
 
 namespace isobar {

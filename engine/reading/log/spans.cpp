@@ -1,4 +1,4 @@
-#include "analyse/spans.h"
+#include "log/spans.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "analyse/run_reader.h"
+#include "log/run_reader.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "analyse/run_files.h"
 #include "core/clock.h"
 #include "core/files.h"
+#include "log/run_files.h"
 #include "record/run_folder.h"
 
 namespace isobar {

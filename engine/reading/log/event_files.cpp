@@ -1,4 +1,4 @@
-#include "analyse/event_files.h"
+#include "log/event_files.h"
 
 #include <fmt/format.h>
 

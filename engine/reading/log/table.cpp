@@ -1,4 +1,4 @@
-#include "analyse/table.h"
+#include "log/table.h"
 
 #include <fmt/format.h>
 

@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analyse/event.h"
+#include "log/event.h"
 
 namespace isobar {
 

@@ -1,15 +1,15 @@
-#include "analyse/gradient_histograms.h"
+#include "log/gradient_histograms.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/event.h"
 #include "core/error.h"
 #include "core/json.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "log/event.h"
 #include "record/run_folder.h"
 
 namespace isobar {

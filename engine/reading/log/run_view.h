@@ -63,7 +63,7 @@ struct RunView {
   std::int64_t repeat = 0;             ///< which repeat of that point
   std::string provenance;              ///< "" = measured; "recorded", "predicted"
   std::string source;     ///< program of an imported run: "tutorial", "lightning"; "" = Isobar made it
-  std::string replay_of;  ///< the run that this one plays again (analyse/replay.h); "" = it is none
+  std::string replay_of;  ///< the run that this one plays again (log/replay.h); "" = it is none
   double replay_speed = 0;
   std::int64_t pid = 0;
   std::int64_t parent_pid = 0;  ///< process that started it

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "analyse/event.h"
-#include "analyse/run_series.h"
-#include "analyse/run_view.h"
+#include "log/event.h"
+#include "log/run_series.h"
+#include "log/run_view.h"
 
 namespace isobar {
 

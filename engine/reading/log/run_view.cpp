@@ -1,4 +1,4 @@
-#include "analyse/run_view.h"
+#include "log/run_view.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 #include <fstream>
 
 #include "analyse/comm_times.h"
-#include "analyse/spans.h"
+#include "log/spans.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_spans.h"

@@ -4,10 +4,10 @@
 #include <cmath>
 #include <fstream>
 
-#include "analyse/stream_folder.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
 #include "core/machine.h"
+#include "log/stream_folder.h"
 #include "record/run_tree.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -71,7 +71,7 @@ TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
 }
 
 TEST_CASE("a run without an end is running while its process lives, and has died when it does not") {
-  CHECK(StreamFolder(stream(getpid(), "test_analyse")).read().view().state == RunState::running);
+  CHECK(StreamFolder(stream(getpid(), "test_log")).read().view().state == RunState::running);
   CHECK(StreamFolder(stream(getpid(), "01_baseline")).read().view().state ==
         RunState::died);  // the number is another's now
   CHECK(StreamFolder(stream(2'000'000'000)).read().view().state == RunState::died);
@@ -115,7 +115,7 @@ TEST_CASE("a resumed run is told at a glance by its newest attempt, however long
   const auto resumed = [](std::int64_t attempt) {
     return JsonLine("run")
         .add("schema", 1)
-        .add("lesson", "test_analyse")
+        .add("lesson", "test_log")
         .add("attempt", attempt)
         .add("from_step", 30)
         .add("from_samples", 120)

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "analyse/event.h"
 #include "core/json.h"
+#include "log/event.h"
 #include "record/run_summary.h"
 
 namespace isobar {

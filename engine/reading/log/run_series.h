@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "analyse/event.h"
-#include "analyse/series.h"
+#include "log/event.h"
+#include "log/series.h"
 #include "record/left_out.h"
 
 namespace isobar {
@@ -85,7 +85,7 @@ class RunSeries {
   void take(const Event& event);
   /// Drops steps and evaluations: lines were left out behind them.
   void skip() { steps_ = evaluations_ = {}; }
-  /// One scalar of an event file, put in by its step and session (analyse/tag_rows.h).
+  /// One scalar of an event file, put in by its step and session (log/tag_rows.h).
   void take_scalar(std::string_view tag, double step, double wall_s, double value, std::int64_t session = 0);
 
   CurveRef find(std::string_view name) const;

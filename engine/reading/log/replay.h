@@ -16,8 +16,8 @@
 #include <tuple>
 #include <vector>
 
-#include "analyse/event.h"
 #include "launch/private_folder.h"
+#include "log/event.h"
 #include "record/run_owner.h"
 
 namespace isobar {

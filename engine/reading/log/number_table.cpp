@@ -1,4 +1,4 @@
-#include "analyse/number_table.h"
+#include "log/number_table.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <string_view>
 
-#include "analyse/run_reader.h"
 #include "core/files.h"
+#include "log/run_reader.h"
 #include "support/temp_folder.h"
 
 namespace isobar {

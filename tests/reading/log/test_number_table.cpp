@@ -1,6 +1,6 @@
 // Tables of measured numbers beside a lesson.
-#include "analyse/number_table.h"
 #include "core/files.h"
+#include "log/number_table.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/says.h"

@@ -1,4 +1,4 @@
-#include "analyse/operators.h"
+#include "log/operators.h"
 
 #include <fmt/format.h>
 
@@ -7,9 +7,9 @@
 #include <map>
 #include <optional>
 
-#include "analyse/table.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "log/table.h"
 #include "record/run_folder.h"
 
 namespace isobar {

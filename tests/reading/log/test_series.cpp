@@ -1,7 +1,7 @@
 #include <cmath>
 #include <random>
 
-#include "analyse/run_series.h"
+#include "log/run_series.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 

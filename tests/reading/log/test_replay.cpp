@@ -6,9 +6,9 @@
 #include <thread>
 
 #include "analyse/read_all.h"
-#include "analyse/replay.h"
 #include "analyse/run_store.h"
 #include "core/files.h"
+#include "log/replay.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"

@@ -1,12 +1,12 @@
-#include "analyse/run_series.h"
+#include "log/run_series.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
-#include "analyse/tag_rows.h"
 #include "core/text.h"
+#include "log/tag_rows.h"
 
 namespace isobar {
 namespace {
@@ -38,7 +38,7 @@ void truncate(CurveTable& table, std::size_t rows) {
   for (auto& [name, curve] : table.curves) curve.truncate(rows);
 }
 
-/// A tag of event files as rows (analyse/tag_rows.h): each has one value.
+/// A tag of event files as rows (log/tag_rows.h): each has one value.
 struct TagTable {
   CurveTable& table;
   Curve& curve;

@@ -1,10 +1,10 @@
 // What readers make of a watched step: totals, the attention that ran, types by module, and streams that lie.
 
-#include "analyse/operators.h"
-#include "analyse/stream_folder.h"
 #include "cli/run_lines.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "log/operators.h"
+#include "log/stream_folder.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/says.h"

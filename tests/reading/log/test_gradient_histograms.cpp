@@ -1,8 +1,8 @@
 
-#include "analyse/gradient_histograms.h"
-#include "analyse/stream_folder.h"
 #include "core/json.h"
 #include "core/text.h"
+#include "log/gradient_histograms.h"
+#include "log/stream_folder.h"
 #include "support/catch.h"
 #include "support/errors.h"
 

@@ -1,8 +1,8 @@
 #include <limits>
 
-#include "analyse/run_reader.h"
 #include "cli/run_lines.h"
 #include "core/files.h"
+#include "log/run_reader.h"
 #include "record/line_splitter.h"
 #include "support/catch.h"
 #include "support/temp_folder.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/operators.h"
-#include "analyse/run_reader.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/stage.h"
 #include "core/text.h"
+#include "log/operators.h"
+#include "log/run_reader.h"
 #include "record/run_owner.h"
 
 namespace isobar {

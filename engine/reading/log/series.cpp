@@ -1,4 +1,4 @@
-#include "analyse/series.h"
+#include "log/series.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "analyse/run_files.h"
+#include "log/run_files.h"
 
 #include <sys/stat.h>
 

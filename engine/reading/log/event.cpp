@@ -1,4 +1,4 @@
-#include "analyse/event.h"
+#include "log/event.h"
 
 // The library takes the fastest of its forms when it runs; compiled here they would bring all intrinsics.
 #define SIMDJSON_IMPLEMENTATION_ICELAKE 0

@@ -1,4 +1,4 @@
-#include "analyse/replay.h"
+#include "log/replay.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,8 +10,6 @@
 #include <system_error>
 #include <utility>
 
-#include "analyse/run_files.h"
-#include "analyse/run_reader.h"
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -21,6 +19,8 @@
 #include "core/text.h"
 #include "core/waiting.h"
 #include "launch/rank_status.h"
+#include "log/run_files.h"
+#include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"
 #include "record/run_tree.h"
