@@ -68,7 +68,6 @@ function(isobar_exercise lesson)
   # The lesson's page, and what puts the learner's part where the engine has its own.
   set(program mine_${lesson})
   add_executable(${program} ${folder}/in_lesson.cpp $<TARGET_OBJECTS:page_${lesson}>)
-  target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
   isobar_links_lesson(${program} "isobar::own_part;${arg_PARTS}")
   set_target_properties(${program} PROPERTIES ENABLE_EXPORTS ON)
   add_dependencies(${program} part_of_${lesson})

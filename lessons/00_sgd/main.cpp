@@ -3,7 +3,7 @@
 // Next:  01_baseline, where the model has 709 thousand numbers instead of two.
 #include <array>
 
-#include "running/path_plot.h"
+#include "00_sgd/parts/path_plot.h"
 #include "running/standalone_run.h"  // StandaloneRun, StandaloneStep
 #include "samples/batch_order.h"
 #include "samples/line.h"  // Line, LinePoints, draw_points

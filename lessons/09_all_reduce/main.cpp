@@ -3,54 +3,54 @@
 // Next:  06_ddp, whose gradients travel like this.
 #include <span>
 
-#include "running/all_reduce_bench.h"  // AllReduceBench, chosen, place_in_ring
-#include "running/collective_talk.h"   // CollectiveTalk, Then
-#include "running/standalone_run.h"    // StandaloneRun, StandaloneStep
+#include "09_all_reduce/parts/all_reduce_bench.h"  // AllReduceBench, chosen, place_in_ring
+#include "09_all_reduce/parts/chunk_comm.h"        // ChunkComm, Then
+#include "running/standalone_run.h"                // StandaloneRun, StandaloneStep
 
 using namespace isobar;
 
 /// All send to rank 0, which adds, and sends the sum to all.
-static void naive(CollectiveTalk& talk, const RingPlace&) {
-  const int n = talk.size();
-  if (talk.rank() > 0) {
-    talk.send(talk.rank() - 1, {.to = 0}, Then::add);
-    talk.receive(talk.rank() - 1, {.from = 0}, Then::keep);
+static void naive(ChunkComm& comm, const RingPlace&) {
+  const int n = comm.size();
+  if (comm.rank() > 0) {
+    comm.send(comm.rank() - 1, {.to = 0}, Then::add);
+    comm.receive(comm.rank() - 1, {.from = 0}, Then::keep);
     return;
   }
-  for (int other = 1; other < n; ++other) talk.receive(other - 1, {.from = other}, Then::add);
-  for (int other = 1; other < n; ++other) talk.send(other - 1, {.to = other}, Then::keep);
+  for (int other = 1; other < n; ++other) comm.receive(other - 1, {.from = other}, Then::add);
+  for (int other = 1; other < n; ++other) comm.send(other - 1, {.to = other}, Then::keep);
 }
 
 /// Pairs, then pairs of pairs, ...: up to rank 0, and the same way down.
-static void tree(CollectiveTalk& talk, const RingPlace&) {
-  const int n = talk.size(), r = talk.rank();
+static void tree(ChunkComm& comm, const RingPlace&) {
+  const int n = comm.size(), r = comm.rank();
   int levels = 0;
   while (1 << levels < n) ++levels;
   for (int k = 0; k < levels; ++k) {
     const int apart = 1 << k;
-    if (r % (2 * apart) == apart) talk.send(k, {.to = r - apart}, Then::add);
-    if (r % (2 * apart) == 0 && r + apart < n) talk.receive(k, {.from = r + apart}, Then::add);
+    if (r % (2 * apart) == apart) comm.send(k, {.to = r - apart}, Then::add);
+    if (r % (2 * apart) == 0 && r + apart < n) comm.receive(k, {.from = r + apart}, Then::add);
   }
   for (int k = 0; k < levels; ++k) {
     const int apart = 1 << (levels - 1 - k);
-    if (r % (2 * apart) == 0 && r + apart < n) talk.send(k, {.to = r + apart}, Then::keep);
-    if (r % (2 * apart) == apart) talk.receive(k, {.from = r - apart}, Then::keep);
+    if (r % (2 * apart) == 0 && r + apart < n) comm.send(k, {.to = r + apart}, Then::keep);
+    if (r % (2 * apart) == apart) comm.receive(k, {.from = r - apart}, Then::keep);
   }
 }
 
 /// Every rank talks to two neighbours only: n - 1 steps to add, n - 1 to spread, a chunk in each.
-static void ring(CollectiveTalk& talk, const RingPlace& at) {
-  const int n = talk.size(), r = at.place;
+static void ring(ChunkComm& comm, const RingPlace& at) {
+  const int n = comm.size(), r = at.place;
   for (int k = 0; k < n - 1; ++k)
-    talk.exchange(k, {.to = at.right, .chunk = r - k}, {.from = at.left, .chunk = r - k - 1}, Then::add);
+    comm.exchange(k, {.to = at.right, .chunk = r - k}, {.from = at.left, .chunk = r - k - 1}, Then::add);
   for (int k = 0; k < n - 1; ++k)
-    talk.exchange(k, {.to = at.right, .chunk = r + 1 - k}, {.from = at.left, .chunk = r - k}, Then::keep);
+    comm.exchange(k, {.to = at.right, .chunk = r + 1 - k}, {.from = at.left, .chunk = r - k}, Then::keep);
 }
 
 static void train(StandaloneRun& run) {
   // ---- Configure -----------------------------------------------------------------------------------------
   const CommConfig& config = run.config().comm;
-  Messages& messages = run.connect(link_of_run(run));  // between any two ranks
+  Messages messages(run.meeting(), link_of_run(run));  // between any two ranks
   const RingPlace place = place_in_ring(run);          // who is left and right of this rank
 
   // ---- Data ----------------------------------------------------------------------------------------------
@@ -69,8 +69,8 @@ static void train(StandaloneRun& run) {
     messages.meet();  // nobody is early
 
     step.enter(Stage::comm);
-    CollectiveTalk talk(messages, run.spans(), step.index(), values, chunks);
-    all_reduce(talk, place);
+    ChunkComm comm(messages, run.spans(), step.index(), values, chunks);
+    all_reduce(comm, place);
     step.leave();
     bench.finish(step);  // are the sums right, and how long did the slowest rank take?
   }

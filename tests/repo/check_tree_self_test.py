@@ -17,7 +17,9 @@ GOOD = {
     "engine/training/cuda/a.cpp": '#include <cuda_runtime_api.h>\n#include <c10/cuda/CUDAStream.h>\n',
     "engine/training/kernels/a.cu": '#include <cuda_runtime.h>\n#include "cuda/a.h"\n',
     "engine/training/device/cuda_plugin.cpp": '#include <c10/cuda/CUDAStream.h>\n#include "device/cuda_plugin.h"\n',
-    "lessons/01_one/main.cpp": PAGE,
+    "lessons/01_one/main.cpp": PAGE + '#include "01_one/parts/a.h"\n',
+    "lessons/01_one/parts/a.cpp": '#include "01_one/parts/a.h"\n#include "core/a.h"\n#include "model/a.h"\n',
+    "lessons/01_one/view/a.cpp": '#include "01_one/view/a.h"\n#include "core/a.h"\n',
     "lessons/01_one/lesson.toml": SHEET,
 }
 BAD = [
@@ -59,6 +61,11 @@ BAD = [
     ("a class of many members", {"engine/base/core/b.h": "class B {\n private:\n" + "".join(f"  int m{i}_ = 0;\n" for i in range(21)) + "};\n"}),
     ("a lesson's name in the engine", {"engine/base/core/b.h": "// as 01_one does\n"}),
     ("a lesson's name in the window", {"gui/a.cpp": 'auto lesson = "01_one";\n'}),
+    ("a view that includes a page's part", {"lessons/01_one/view/b.cpp": '#include "01_one/parts/a.h"\n'}),
+    ("a view that includes a trainer", {"lessons/01_one/view/b.cpp": '#include "model/a.h"\n'}),
+    ("another lesson's part", {"lessons/02_two/parts/a.h": '#include "01_one/parts/a.h"\n'}),
+    ("a part that includes the window", {"lessons/01_one/parts/b.h": '#include "gui/a.h"\n'}),
+    ("a part that includes a reader", {"engine/reading/analyse/a.h": "", "lessons/01_one/parts/b.h": '#include "analyse/a.h"\n'}),
     ("a class on the page", {"lessons/01_one/main.cpp": PAGE + "class Trainer {};\n"}),
     ("over the diff budget", {"lessons/02_two/main.cpp": PAGE + "int x;\n",
                               "lessons/02_two/lesson.toml": SHEET.replace('""', '"01_one"')}),

@@ -15,6 +15,7 @@ struct RingMeeting {
   int rank = 0;
   int size = 1;
   std::int64_t timeout_us = 120'000'000;
+  bool* followed = nullptr;  ///< set where a call of this rank fails, so that another one is to blame
 };
 
 /// When a wait of the meeting that begins now is over (steady_us).

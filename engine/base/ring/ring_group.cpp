@@ -17,7 +17,7 @@ std::string text_of(const RingCall& call) {
 }  // namespace
 
 RingGroup::RingGroup(const RingMeeting& meeting)
-    : rank_(meeting.rank), size_(meeting.size), timeout_us_(meeting.timeout_us) {
+    : rank_(meeting.rank), size_(meeting.size), timeout_us_(meeting.timeout_us), followed_(meeting.followed) {
   if (size_ == 1) return;
   std::vector<SharedMemory> shared =
       meet_at_file(meeting, "ring", {RingEngine::bytes(size_), CallBoard::bytes(size_)});
@@ -57,17 +57,15 @@ void RingGroup::run(RingRequest request) {
   const std::int64_t number = called_++;
   calls_->post(number, own);
   const std::shared_ptr<RingJob> job = engine_->start(std::move(request));
-  followed_ = true;  // until it went well
-  bool in_time = false;
   try {
-    in_time = engine_->wait(*job, timeout_us_);
-  } catch (const Error&) {  // a rank that ended, perhaps since it saw what is seen here
+    const bool in_time = engine_->wait(*job, timeout_us_);
     check_calls(number, own);
+    if (!in_time) throw late_error(own);
+  } catch (const Error&) {
+    if (followed_ != nullptr) *followed_ = true;
+    check_calls(number, own);  // a rank that ended, perhaps since it saw what is seen here
     throw;
   }
-  check_calls(number, own);
-  if (!in_time) throw late_error(own);
-  followed_ = false;
   steps_ = job->steps();
 }
 

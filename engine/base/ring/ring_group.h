@@ -31,8 +31,6 @@ class RingGroup {
   /// From `root`.
   void broadcast(std::span<double> values, int root = 0);
 
-  /// Whether one of them failed, so that another rank is to blame.
-  bool followed() const { return followed_; }
   /// What this rank sent in the last collective and when, step by step; empty alone.
   const std::vector<CollectiveStep>& steps() const { return steps_; }
 
@@ -46,11 +44,11 @@ class RingGroup {
   int rank_;
   int size_;
   std::int64_t timeout_us_;
+  bool* followed_;                      ///< of the meeting
   std::unique_ptr<RingEngine> engine_;  ///< null alone
   std::unique_ptr<CallBoard> calls_;    ///< null alone
   std::int64_t called_ = 0;
   std::vector<CollectiveStep> steps_;
-  bool followed_ = false;
 };
 
 }  // namespace isobar

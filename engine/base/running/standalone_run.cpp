@@ -118,11 +118,12 @@ StandaloneRun::StandaloneRun(const LessonInfo& lesson, const RunArguments& argum
   meet(arguments, command);
 }
 
-RingMeeting StandaloneRun::meeting() const {
+RingMeeting StandaloneRun::meeting() {
   return {.file = environment_.meeting_file,
           .rank = environment_.rank,
           .size = environment_.world,
-          .timeout_us = static_cast<std::int64_t>(asked().comm.timeout_s * 1e6)};
+          .timeout_us = static_cast<std::int64_t>(asked().comm.timeout_s * 1e6),
+          .followed = &followed_};
 }
 
 void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::string>& command) {
@@ -144,11 +145,6 @@ void StandaloneRun::meet(const RunArguments& arguments, const std::vector<std::s
                       .add("replicas", group_->size())
                       .add("device", "cpu")
                       .add("threads", 1));
-}
-
-Messages& StandaloneRun::connect(const MessageLink& link) {
-  messages_ = std::make_unique<Messages>(meeting(), link);
-  return *messages_;
 }
 
 double StandaloneRun::largest(double value) {
@@ -272,8 +268,7 @@ int StandaloneRun::finish() {
 }
 
 void StandaloneRun::fail(const Error& error) noexcept {
-  const bool followed = group_->followed() || (messages_ && messages_->followed());
-  journal_->status().end(followed ? RankPhase::followed : RankPhase::failed);
+  journal_->status().end(followed_ ? RankPhase::followed : RankPhase::failed);
   try {
     console_.note(error.text());
     journal_->end("failed", error.text(), summary());

@@ -14,7 +14,6 @@
 #include "core/stage.h"
 #include "launch/rank_environment.h"
 #include "record/tfevents_writer.h"
-#include "running/messages.h"
 #include "running/run_journal.h"
 #include "running/run_ranks.h"
 #include "running/signals.h"
@@ -77,8 +76,9 @@ class StandaloneRun {
   int rank() const { return group_->rank(); }
   int size() const { return group_->size(); }
   const FaultSetting& fault() const { return fault_; }
-  /// For messages between any two of its ranks; once. Errors as of `Messages`.
-  Messages& connect(const MessageLink& link);
+  /// Where its ranks meet, for whatever else they share: `followed` makes the run one that gave up because of
+  /// another rank.
+  RingMeeting meeting();
   /// For what the page traces by itself.
   SpanWriter& spans() { return journal_->spans(); }
   /// The largest of all ranks' values; a collective call.
@@ -102,7 +102,6 @@ class StandaloneRun {
  private:
   friend class StandaloneStep;
   const Config& asked() const { return loaded_.config; }
-  RingMeeting meeting() const;
   void meet(const RunArguments& arguments, const std::vector<std::string>& command);
   void finished(const StandaloneStep& step, std::int64_t step_us, const StandaloneStep::Result& result);
   RunSummary summary() const;
@@ -114,9 +113,9 @@ class StandaloneRun {
   LoadedConfig loaded_;
   FaultSetting fault_;
   Config page_config_;
+  bool followed_ = false;
   std::unique_ptr<RingGroup> group_;
   std::unique_ptr<RunRanks> ranks_;
-  std::unique_ptr<Messages> messages_;  ///< null where the page has none
   std::unique_ptr<RunJournal> journal_;
   std::unique_ptr<TfEventsWriter> board_;
   std::int64_t steps_done_ = 0;

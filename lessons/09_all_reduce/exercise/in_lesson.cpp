@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "09_all_reduce/exercise/part.h"
+#include "09_all_reduce/parts/all_reduce_bench.h"
+#include "09_all_reduce/parts/chunk_comm.h"
 #include "check/own_part.h"
 #include "core/clock.h"
-#include "running/all_reduce_bench.h"
-#include "running/collective_talk.h"
 
 using namespace isobar;
 
@@ -21,23 +21,23 @@ const exercise::Part& part() { return own_part_as<exercise::Part>(); }
 /// the chunk that came is then the one whose first number has changed.
 class TracedRing final : public exercise::Ring {
  public:
-  TracedRing(CollectiveTalk& talk, const RingPlace& at) : talk_(talk), at_(at) {}
+  TracedRing(ChunkComm& comm, const RingPlace& at) : comm_(comm), at_(at) {}
 
   int place() const override { return at_.place; }
-  int size() const override { return talk_.size(); }
+  int size() const override { return comm_.size(); }
   int left() const override { return at_.left; }
   int right() const override { return at_.right; }
   void send(int to, std::span<const float> out) override {
     begin(to, out, kNobody, {});
-    talk_.messages().send(to, out);
+    comm_.messages().send(to, out);
   }
   void receive(int from, std::span<float> into) override {
     begin(kNobody, {}, from, into);
-    talk_.messages().receive(from, into);
+    comm_.messages().receive(from, into);
   }
   void exchange(int to, std::span<const float> out, int from, std::span<float> into) override {
     begin(to, out, from, into);
-    talk_.messages().exchange(to, out, from, into);
+    comm_.messages().exchange(to, out, from, into);
   }
 
   /// One of the learner's two functions.
@@ -45,7 +45,7 @@ class TracedRing final : public exercise::Ring {
     phase_ = phase;
     sends_ = receives_ = 0;
     firsts_ = first_numbers();
-    function(*this, talk_.values());
+    function(*this, comm_.values());
     end();
   }
 
@@ -53,13 +53,13 @@ class TracedRing final : public exercise::Ring {
   static constexpr int kNobody = -1;
 
   exercise::Chunk chunk(int index) const {
-    return part().chunk_of(static_cast<std::int64_t>(talk_.values().size()), size(), index);
+    return part().chunk_of(static_cast<std::int64_t>(comm_.values().size()), size(), index);
   }
   /// -1: it is none of the buffer's.
   int chunk_at(std::span<const float> numbers) const {
     for (int index = 0; index < size() && !numbers.empty(); ++index) {
       const exercise::Chunk one = chunk(index);
-      if (talk_.values().data() + one.begin == numbers.data() && one.count > 0) return index;
+      if (comm_.values().data() + one.begin == numbers.data() && one.count > 0) return index;
     }
     return -1;
   }
@@ -67,7 +67,7 @@ class TracedRing final : public exercise::Ring {
     std::vector<float> out;
     for (int index = 0; index < size(); ++index) {
       const exercise::Chunk one = chunk(index);
-      out.push_back(one.count > 0 ? talk_.values()[static_cast<std::size_t>(one.begin)] : 0);
+      out.push_back(one.count > 0 ? comm_.values()[static_cast<std::size_t>(one.begin)] : 0);
     }
     return out;
   }
@@ -77,7 +77,7 @@ class TracedRing final : public exercise::Ring {
     const bool sends = to != kNobody;
     open_ = {.phase = phase_, .step = sends ? sends_++ : receives_};
     if (from != kNobody) ++receives_;
-    if (!talk_.traces()) return;
+    if (!comm_.traces()) return;
     if (sends) open_.sent_chunk = chunk_at(out);
     open_.bytes = static_cast<std::int64_t>((sends ? out : into).size_bytes());
     open_.begin_us = steady_us();
@@ -96,10 +96,10 @@ class TracedRing final : public exercise::Ring {
       value = static_cast<double>(now[index]);
     }
     firsts_ = now;
-    talk_.trace(open_, to_, from_, value);
+    comm_.trace(open_, to_, from_, value);
   }
 
-  CollectiveTalk& talk_;
+  ChunkComm& comm_;
   RingPlace at_;
   CollectivePhase phase_ = CollectivePhase::reduce;
   int sends_ = 0;
@@ -112,8 +112,8 @@ class TracedRing final : public exercise::Ring {
 };
 
 const PluggedIn ring(seams::ring, [](AllReduce* /*of_page*/) -> AllReduce* {
-  return [](CollectiveTalk& talk, const RingPlace& at) {
-    TracedRing ring(talk, at);
+  return [](ChunkComm& comm, const RingPlace& at) {
+    TracedRing ring(comm, at);
     ring.go(CollectivePhase::reduce, part().reduce_scatter);
     ring.go(CollectivePhase::spread, part().all_gather);
   };

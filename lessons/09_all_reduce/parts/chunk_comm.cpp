@@ -1,4 +1,4 @@
-#include "running/collective_talk.h"
+#include "09_all_reduce/parts/chunk_comm.h"
 
 #include <limits>
 
@@ -7,19 +7,19 @@
 
 namespace isobar {
 
-CollectiveTalk::CollectiveTalk(Messages& messages, SpanWriter& spans, std::int64_t step,
-                               std::span<float> values, int chunks)
+ChunkComm::ChunkComm(Messages& messages, SpanWriter& spans, std::int64_t step, std::span<float> values,
+                     int chunks)
     : messages_(messages), spans_(spans), step_(step), values_(values), chunks_(chunks) {}
 
-int CollectiveTalk::around(int index) const { return (index % chunks_ + chunks_) % chunks_; }
+int ChunkComm::around(int index) const { return (index % chunks_ + chunks_) % chunks_; }
 
-std::span<float> CollectiveTalk::chunk(int index) const {
+std::span<float> ChunkComm::chunk(int index) const {
   const RingCut cut{.elements = static_cast<std::int64_t>(values_.size()), .chunks = chunks_};
   const RingCut::Range range = cut.chunk(around(index));
   return values_.subspan(static_cast<std::size_t>(range.begin), static_cast<std::size_t>(range.count));
 }
 
-void CollectiveTalk::move(int k, const SentChunk* sent, const ReceivedChunk* received, Then then) {
+void ChunkComm::move(int k, const SentChunk* sent, const ReceivedChunk* received, Then then) {
   const bool adds = then == Then::add;
   const std::int64_t begin_us = steady_us();
   const std::span<float> out = sent != nullptr ? chunk(sent->chunk) : std::span<float>{};
@@ -45,7 +45,7 @@ void CollectiveTalk::move(int k, const SentChunk* sent, const ReceivedChunk* rec
         own.empty() ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(own.front()));
 }
 
-void CollectiveTalk::trace(const CollectiveStep& step, int to, int from, double value) {
+void ChunkComm::trace(const CollectiveStep& step, int to, int from, double value) {
   Span span{.track = "all_reduce",
             .name = step.phase == CollectivePhase::reduce ? "reduce" : "spread",
             .step = step_,

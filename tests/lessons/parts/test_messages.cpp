@@ -3,7 +3,7 @@
 #include <atomic>
 #include <cmath>
 
-#include "running/met_messages.h"
+#include "lessons/parts/met_messages.h"
 #include "support/set_clock.h"
 
 using namespace isobar;
@@ -42,7 +42,7 @@ TEST_CASE("a message arrives as it was sent, of every size and between any two r
   for (int rank = 0; rank < kRanks; ++rank) {
     CHECK(met[rank].sent_messages() == static_cast<std::int64_t>(2 * sizes.size()));
     CHECK(met[rank].sent_bytes() == 2 * 4 * values);
-    CHECK_FALSE(met[rank].followed());
+    CHECK_FALSE(met.followed(rank));
   }
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("a rank that left is named by all, and what it had sent before arrives
   });
   for (const int rank : {0, 1, 3}) {
     CHECK_THAT(said[static_cast<std::size_t>(rank)], says("rank 2 has left"));
-    CHECK(met[rank].followed());
+    CHECK(met.followed(rank));
   }
   CHECK_THAT(failure_of([&] { met[0].meet(); }), says("rank 2 has left"));
 }

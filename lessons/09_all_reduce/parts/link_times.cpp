@@ -1,4 +1,4 @@
-#include "running/link_times.h"
+#include "09_all_reduce/parts/link_times.h"
 
 #include <fmt/format.h>
 

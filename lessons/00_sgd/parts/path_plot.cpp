@@ -1,4 +1,4 @@
-#include "running/path_plot.h"
+#include "00_sgd/parts/path_plot.h"
 
 #include <fmt/format.h>
 

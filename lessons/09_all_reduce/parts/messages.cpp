@@ -1,4 +1,4 @@
-#include "running/messages.h"
+#include "09_all_reduce/parts/messages.h"
 
 #include <fmt/format.h>
 
@@ -150,7 +150,7 @@ struct Messages::Impl {
   double landed_us = 0;                           ///< when the message that was taken last has arrived
   std::int64_t since_us = 0;                      ///< when the call that waits was made
   std::int64_t sent_messages = 0, sent_bytes = 0, meetings = 0;
-  bool drops = false, forgets = false, followed = false;
+  bool drops = false, forgets = false;
 };
 
 void Messages::Impl::join() {
@@ -276,7 +276,7 @@ void Messages::Impl::await_either(RingLinks& to, RingLinks& from, std::int64_t d
   }
 }
 
-/// What comes from a rank is not what is next: that was lost on the way, as nobody knows before the time is
+/// What comes from a rank is not what is next: that was lost on the way, which is certain when the time is
 /// over.
 void Messages::Impl::await_lost(std::int64_t due_us) {
   while (steady_us() < due_us) {
@@ -338,7 +338,7 @@ void Messages::Impl::fail_late() {
 /// All ranks report one error: what the first of them found.
 void Messages::Impl::fail(const std::string& what, const std::string& where, const char* hint) {
   const std::vector<std::string> said = split(board->blame(what + '\n' + where + '\n' + hint), '\n');
-  followed = true;
+  if (meeting.followed != nullptr) *meeting.followed = true;
   around->abort();
   for (const auto& links : pairs) {
     if (links != nullptr) links->abort();
@@ -372,7 +372,6 @@ void Messages::exchange(int to, std::span<const float> out, int from, std::span<
 void Messages::meet() { impl_->meet(); }
 std::int64_t Messages::sent_messages() const { return impl_->sent_messages; }
 std::int64_t Messages::sent_bytes() const { return impl_->sent_bytes; }
-bool Messages::followed() const { return impl_->followed; }
 void Messages::drop_next() { impl_->drops = true; }
 void Messages::forget_to_wait() { impl_->forgets = true; }
 

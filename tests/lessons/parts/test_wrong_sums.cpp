@@ -1,7 +1,7 @@
 // What the bench of lesson 09 takes for a right sum.
 #include <limits>
 
-#include "running/all_reduce_bench.h"
+#include "09_all_reduce/parts/all_reduce_bench.h"
 #include "support/catch.h"
 
 using namespace isobar;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "09_all_reduce/parts/messages.h"
 #include "core/seam.h"
-#include "running/messages.h"
 #include "running/standalone_run.h"
 
 namespace isobar {
@@ -27,9 +27,9 @@ RingPlace place_in_ring(const StandaloneRun& run);
 /// rank_order has half of the ranks share the bandwidth of one.
 MessageLink link_of_run(const StandaloneRun& run);
 
-class CollectiveTalk;
+class ChunkComm;
 /// Makes a buffer the sum over the ranks, on one of them.
-using AllReduce = void(CollectiveTalk& talk, const RingPlace& at);
+using AllReduce = void(ChunkComm& comm, const RingPlace& at);
 
 namespace seams {
 

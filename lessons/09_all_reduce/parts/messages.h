@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "09_all_reduce/parts/link_times.h"
 #include "ring/meeting.h"
-#include "running/link_times.h"
 
 namespace isobar {
 
@@ -40,8 +40,6 @@ class Messages {
 
   std::int64_t sent_messages() const;
   std::int64_t sent_bytes() const;
-  /// Whether one of them failed, so that another rank is to blame.
-  bool followed() const;
 
   // Mistakes on purpose.
   /// The next message is counted and never sent. Those behind it wait for it, as on any link that keeps

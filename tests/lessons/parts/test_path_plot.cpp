@@ -3,7 +3,7 @@
 #include <limits>
 #include <string>
 
-#include "running/path_plot.h"
+#include "00_sgd/parts/path_plot.h"
 #include "support/catch.h"
 #include "support/says.h"
 

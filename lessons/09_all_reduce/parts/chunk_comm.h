@@ -5,9 +5,9 @@
 #include <span>
 #include <vector>
 
+#include "09_all_reduce/parts/messages.h"
 #include "record/span_writer.h"
 #include "ring/collective_step.h"
-#include "running/messages.h"
 
 namespace isobar {
 
@@ -24,11 +24,10 @@ struct ReceivedChunk {
   int chunk = 0;
 };
 
-class CollectiveTalk {
+class ChunkComm {
  public:
   /// The buffer of `values`, cut into `chunks` that differ by at most one value. All others outlive it.
-  CollectiveTalk(Messages& messages, SpanWriter& spans, std::int64_t step, std::span<float> values,
-                 int chunks);
+  ChunkComm(Messages& messages, SpanWriter& spans, std::int64_t step, std::span<float> values, int chunks);
 
   int rank() const { return messages_.rank(); }
   int size() const { return messages_.size(); }

@@ -3,7 +3,7 @@
 
 #include "core/clock.h"
 #include "formula/link_fit.h"
-#include "running/met_messages.h"
+#include "lessons/parts/met_messages.h"
 #include "support/event_clock.h"
 
 using namespace isobar;

@@ -1,12 +1,13 @@
 #pragma once
 // Ranks that send messages, as threads: a view of the memory each, as processes have.
+#include <deque>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "running/messages.h"
+#include "09_all_reduce/parts/messages.h"
 #include "support/catch.h"
 #include "support/deadline.h"
 #include "support/errors.h"
@@ -31,25 +32,29 @@ using Links = std::vector<MessageLink>;
 /// Ranks that have met, each with a link of its own.
 class Met {
  public:
-  explicit Met(const Links& links, std::int64_t timeout_us = kTimeout_us) : ranks_(links.size()) {
+  explicit Met(const Links& links, std::int64_t timeout_us = kTimeout_us)
+      : followed_(links.size()), ranks_(links.size()) {
     std::vector<std::jthread> threads;
     for (std::size_t rank = 0; rank < links.size(); ++rank) {
       threads.emplace_back([&, rank] {
         ranks_[rank] = std::make_unique<Messages>(RingMeeting{.file = (folder_ / "meeting").string(),
                                                               .rank = static_cast<int>(rank),
                                                               .size = static_cast<int>(links.size()),
-                                                              .timeout_us = timeout_us},
+                                                              .timeout_us = timeout_us,
+                                                              .followed = &followed_[rank]},
                                                   links[rank]);
       });
     }
   }
   Messages& operator[](int rank) { return *ranks_.at(static_cast<std::size_t>(rank)); }
+  bool followed(int rank) const { return followed_.at(static_cast<std::size_t>(rank)); }
   bool has(int rank) const { return ranks_[static_cast<std::size_t>(rank)] != nullptr; }
   void leave(int rank) { ranks_.at(static_cast<std::size_t>(rank)).reset(); }
 
  private:
   const Deadline deadline_{"ranks that send messages", std::chrono::seconds(120)};
   const TempFolder folder_;
+  std::deque<bool> followed_;
   std::vector<std::unique_ptr<Messages>> ranks_;
 };
 

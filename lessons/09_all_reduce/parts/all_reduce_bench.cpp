@@ -1,4 +1,4 @@
-#include "running/all_reduce_bench.h"
+#include "09_all_reduce/parts/all_reduce_bench.h"
 
 #include <fmt/format.h>
 
