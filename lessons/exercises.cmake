@@ -39,7 +39,7 @@ endfunction()
 
 function(isobar_exercise lesson)
   cmake_parse_arguments(arg "" "" "PARTS;LINK" ${ARGN})
-  set(folder ${CMAKE_CURRENT_SOURCE_DIR}/${lesson}/exercise)
+  set(folder ${CMAKE_CURRENT_SOURCE_DIR}/exercise)
   # The other half of the part, which programs load.
   add_library(part_of_${lesson} OBJECT ${folder}/part.cpp)
   set_target_properties(part_of_${lesson} PROPERTIES POSITION_INDEPENDENT_CODE ON EXCLUDE_FROM_ALL ON)

@@ -1,6 +1,7 @@
 """One unit that holds versions of an exercise: skeleton, solution, and the solution with mistakes that people make.
 
-Usage: make_versions.py SOLUTION.cpp MISTAKES.toml ISOBAR_CLI WATCH OUT.cpp PART_FUNCTION... OUT.cpp stays as it is where nothing changes.
+Usage: make_versions.py SOLUTION.cpp ISOBAR_CLI WATCH OUT.cpp. OUT.cpp stays as it is where nothing changes. Mistakes stand in mistakes.toml beside the
+solution, the functions of a part in part.cpp.
 WATCH: "thread" takes the solution and what only that sanitizer finds, another all else; of what is left out it holds the words. Each version
 is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error. What a mistake
 neither changes nor reaches is the solution's, so that it is compiled once.
@@ -60,27 +61,29 @@ def main():
     solution = Path(sys.argv[1])
     text = solution.read_text()
     lesson = solution.parts[-3]
-    mistakes = tomllib.loads(Path(sys.argv[2]).read_text())
-    watch, target, functions = sys.argv[4], Path(sys.argv[5]), sys.argv[6:]
+    sheet = solution.parent / "mistakes.toml"
+    mistakes = tomllib.loads(sheet.read_text())
+    watch, target = sys.argv[3], Path(sys.argv[4])
+    functions = re.findall(r"isobar::mine::(\w+)", (solution.parent / "part.cpp").read_text())
     checks = {check["name"] for check in tomllib.loads((solution.parent / "exercise.toml").read_text())["check"]}
-    print_skeleton = [sys.argv[3], "exercise", lesson, "--print"]
+    print_skeleton = [sys.argv[2], "exercise", lesson, "--print"]
     skeleton = subprocess.run(print_skeleton, capture_output=True, text=True, check=True).stdout
     versions = [("skeleton", skeleton, mistakes["skeleton"]), ("solution", text, {"check": "", "says": ""})]
     said = {mistakes["skeleton"]["says"]}
     for wrong in mistakes["wrong"]:
         if wrong["check"] and wrong["check"] not in checks:
-            sys.exit(f"{sys.argv[2]}: {wrong['name']}: the exercise has no check {wrong['check']}")
+            sys.exit(f"{sheet}: {wrong['name']}: the exercise has no check {wrong['check']}")
         changed = text
         for change in wrong["change"]:
             if changed.count(change["from"]) != 1:
-                sys.exit(f"{sys.argv[2]}: {wrong['name']}: not once in the solution: {change['from']!r}")
+                sys.exit(f"{sheet}: {wrong['name']}: not once in the solution: {change['from']!r}")
             changed = changed.replace(change["from"], change["to"])
         if wrong["says"] in said:
-            sys.exit(f"{sys.argv[2]}: {wrong['name']} says what another version says")
+            sys.exit(f"{sheet}: {wrong['name']} says what another version says")
         said.add(wrong["says"])
         versions.append((wrong["name"], changed, wrong))
     if len(versions) < 5:
-        sys.exit(f"{sys.argv[2]}: less than three mistakes")
+        sys.exit(f"{sheet}: less than three mistakes")
     out = [f'#include "{lesson}/exercise/part.h"\n#include "exercises/versions.h"\n']
     fill = ["namespace isobar {\n\nstd::vector<Version> versions() {\n  std::vector<Version> out;"]
     for name, version, expected in versions:

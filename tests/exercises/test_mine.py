@@ -1,6 +1,6 @@
 """A lesson that trains with the solution of its exercise records the same losses as with our own part.
 
-Usage: test_mine.py ISOBAR_CLI LESSON MISTAKES.toml. What its table [mine] says: `set`, settings of both runs beside those of exercise.toml;
+Usage: test_mine.py ISOBAR_CLI LESSON. The table [mine] of its mistakes.toml has `set`, settings of both runs beside those of exercise.toml;
 `relative`, by which losses may differ where the operations are not the same (default: not at all); `figures`, what is compared where a step has no loss.
 Exit code 77 where the lesson's device is not here.
 """
@@ -44,12 +44,13 @@ def compare(lesson, figure, steps, most):
 
 
 def main():
-    program, lesson, mistakes = os.path.abspath(sys.argv[1]), *sys.argv[2:4]
+    program, lesson = os.path.abspath(sys.argv[1]), sys.argv[2]
     about = tomllib.loads((HOME / "lessons" / lesson / "lesson.toml").read_text())
     stands_alone = about.get("stands_alone", False)
     if about.get("needs") == "cuda" and not os.path.exists("/proc/driver/nvidia"):
         sys.exit(77)
-    mine = tomllib.loads(Path(mistakes).read_text()).get("mine", {})
+    exercise = HOME / "lessons" / lesson / "exercise"
+    mine = tomllib.loads((exercise / "mistakes.toml").read_text()).get("mine", {})
     with tempfile.TemporaryDirectory(prefix="isobar-test-") as name:
         folder = Path(name)
         run([program, "exercise", lesson], folder)
@@ -60,8 +61,7 @@ def main():
             words += ["--preset", "cpu_micro", "--set", "train.report_every=1"]
         for setting in mine.get("set", []):
             words += ["--set", setting]
-        sheet = HOME / "lessons" / lesson / "exercise/exercise.toml"
-        words += tomllib.loads(sheet.read_text()).get("run", "").split()
+        words += tomllib.loads((exercise / "exercise.toml").read_text()).get("run", "").split()
         run(words + ["--run-dir", "ours"], folder)
         run(words + ["--run-dir", "yours", "--mine"], folder)
         heads = [[line.get("yours", "") for line in lines_of(folder / run_of, "run")] for run_of in ("ours", "yours")]
