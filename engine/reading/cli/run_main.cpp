@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/needs.h"
+#include "config/needs.h"
 #include "core/processors.h"
 
 using namespace isobar;

@@ -1,4 +1,4 @@
-#include "cli/needs.h"
+#include "config/needs.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -22,7 +22,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::uint64_t kMostBytes = 1 << 20;
+constexpr std::uint64_t kMostNeedsBytes = 1 << 20;
 
 struct NeedsRow {
   Words commands, conditions, what;
@@ -36,7 +36,7 @@ Words words_in(const std::string& text) {
 
 std::vector<NeedsRow> read_rows(const fs::path& file, const std::string& command) {
   std::vector<NeedsRow> out;
-  for (const std::string& line : split(read_text_file(file, kMostBytes), '\n')) {
+  for (const std::string& line : split(read_text_file(file, kMostNeedsBytes), '\n')) {
     if (line.empty() || line.front() == '#') continue;
     const Words columns = split(line, '|');
     if (columns.size() != 3) throw Error("a row of three columns is wanted", file.string() + ": " + line, "");
@@ -55,7 +55,7 @@ std::string with(std::string text, std::string_view name, const std::string& val
 bool has_line(const fs::path& file, std::string_view beginning) {
   std::error_code code;
   if (!fs::is_regular_file(file, code)) return false;
-  const std::string text = "\n" + read_text_file(file, kMostBytes);
+  const std::string text = "\n" + read_text_file(file, kMostNeedsBytes);
   return text.find("\n" + std::string(beginning)) != std::string::npos;
 }
 
