@@ -1,5 +1,5 @@
 // Run:   ./isobar run 09_all_reduce, then again with --set comm.algorithm=tree
-// Watch: ./isobar gui --panel theatre: which chunk is where after each step, and what each rank has sent.
+// Watch: ./isobar gui --panel messages: which chunk is where after each step, and what each rank has sent.
 // Next:  06_ddp, whose gradients travel like this.
 #include <span>
 

@@ -15,7 +15,7 @@ SIZE = (1440, 900)
 RECORDED = "lessons/02_workers/recorded/h200-2026-11-26-base"
 # The panel, the lesson, and the run that it shows.
 PANELS = {"watch": ("02_workers", RECORDED), "compare": ("01_baseline", "runs/a"),
-          "predict": ("01_baseline", "runs/a"), "theatre": ("09_all_reduce", "runs/a"),
+          "predict": ("01_baseline", "runs/a"), "messages": ("09_all_reduce", "runs/a"),
           "lesson": ("03_gpu_loader", RECORDED), "code": ("05_fusion", RECORDED)}
 MOST_OFF = 0.001 * SIZE[0] * SIZE[1]  # pixels
 

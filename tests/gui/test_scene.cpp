@@ -1,6 +1,6 @@
 // Scenes in the window: steps are taken one by one, forwards and back, played, and taken hold of.
 #include "00_sgd/view/fit_scene.h"
-#include "09_all_reduce/view/theatre_show.h"
+#include "09_all_reduce/view/schedule_scene.h"
 #include "gui/headless.h"
 #include "support/catch.h"
 
@@ -24,8 +24,8 @@ const lesson_00::FitScene& fit_of(const SceneState& state) {
   return dynamic_cast<const lesson_00::FitScene&>(*state.scene);
 }
 
-const lesson_09::Theatre& theatre_of(const SceneState& state) {
-  return dynamic_cast<const lesson_09::TheatreShow&>(*state.scene).theatre().value();
+const lesson_09::Schedule& schedule_of(const SceneState& state) {
+  return dynamic_cast<const lesson_09::ScheduleScene&>(*state.scene).schedule().value();
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ TEST_CASE("A mistake is chosen from a list, and settings that cannot be are said
 TEST_CASE("An all-reduce is stepped through by buttons, keys and its clock until all hold the sum") {
   const TempFolder folder;
   Headless window(options_in(folder));
-  const SceneState& mine = open_scene(window, "09_all_reduce", "Theatre");
+  const SceneState& mine = open_scene(window, "09_all_reduce", "Messages");
   window.click("step forward");
   window.key('N');
   CHECK(mine.shown == 2);
@@ -98,11 +98,11 @@ TEST_CASE("An all-reduce is stepped through by buttons, keys and its clock until
   CHECK(mine.shown == 1);
   window.click("To the end");
   CHECK(mine.shown == 6);
-  CHECK(theatre_of(mine).after(mine.shown).all_hold_the_sum());
+  CHECK(schedule_of(mine).after(mine.shown).all_hold_the_sum());
   CHECK_FALSE(window.has("step forward"));  // there is no further one
   window.key('N');
   CHECK(mine.shown == 6);
-  const Box clock = window.box("theatre clock");
+  const Box clock = window.box("messages clock");
   window.click_at(clock.x0 + 2, (clock.y0 + clock.y1) / 2);
   CHECK(mine.shown == 0);
   window.click("play steps");
@@ -115,14 +115,14 @@ TEST_CASE("An all-reduce is stepped through by buttons, keys and its clock until
 TEST_CASE("Knobs and choices of an all-reduce are turned") {
   const TempFolder folder;
   Headless window(options_in(folder));
-  const SceneState& mine = open_scene(window, "09_all_reduce", "Theatre");
+  const SceneState& mine = open_scene(window, "09_all_reduce", "Messages");
   window.click("step forward");
   window.click("tree");
-  CHECK(theatre_of(mine).kind == AllReduceKind::tree);
+  CHECK(schedule_of(mine).kind == AllReduceKind::tree);
   CHECK(mine.shown == 0);
-  const Box ranks = window.box("theatre ranks");
+  const Box ranks = window.box("messages ranks");
   window.click_at(ranks.x1 - 4, (ranks.y0 + ranks.y1) / 2);
-  CHECK(theatre_of(mine).ranks == 16);
+  CHECK(schedule_of(mine).ranks == 16);
 }
 
 TEST_CASE("A lesson without a scene has none in its tabs, and says so where one was asked for") {
@@ -131,13 +131,13 @@ TEST_CASE("A lesson without a scene has none in its tabs, and says so where one 
   window.settle();
   window.click("lesson 01_baseline");
   window.frames(4);
-  CHECK_FALSE(window.has("Theatre"));
+  CHECK_FALSE(window.has("Messages"));
   window.state().view = View::scene;
   window.frames(4);
   CHECK(window.state().scenes.by_title.empty());
-  window.state().scenes.wanted = "theatre";  // as --panel theatre
+  window.state().scenes.wanted = "messages";  // as --panel messages
   window.frames(4);
-  CHECK(window.state().scenes.by_title.contains("Theatre"));
+  CHECK(window.state().scenes.by_title.contains("Messages"));
   window.state().scenes.wanted = "descent";  // which is made of its own lesson's settings
   window.frames(4);
   window.click("Go to 00_sgd");

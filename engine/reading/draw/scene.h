@@ -106,7 +106,7 @@ class Scene {
 
 /// Which lessons have a scene, and what the window calls it.
 struct SceneKind {
-  const char* title;  ///< "Theatre"
+  const char* title;  ///< "Messages"
   bool (*suits)(const LessonInfo& lesson);
   std::unique_ptr<Scene> (*make)();
 };

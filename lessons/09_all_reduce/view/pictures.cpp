@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "09_all_reduce/view/all_reduce_run.h"
-#include "09_all_reduce/view/theatre_picture.h"
+#include "09_all_reduce/view/schedule_picture.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
@@ -22,22 +22,22 @@ constexpr int kRingRanks = 4;
 constexpr double kRingBytes = 4 << 20, kRingLatency_us = 50, kRingGbitPerS = 10;
 constexpr std::size_t kMidReduce = 2, kMidSpread = 4;  // steps done
 
-float paint_moment(Sketch& sketch, const Theatre& theatre, std::size_t done, PlotPoint at, float width) {
-  at.y = sketch.words(at, width, theatre_sentence(theatre, done)) + sketch.px(8);
-  at.y = paint_theatre(sketch, theatre, done, at, width) + sketch.px(6);
-  for (const std::string& line : theatre_counter_lines(theatre, theatre.after(done)))
+float paint_moment(Sketch& sketch, const Schedule& schedule, std::size_t done, PlotPoint at, float width) {
+  at.y = sketch.words(at, width, schedule_sentence(schedule, done)) + sketch.px(8);
+  at.y = paint_schedule(sketch, schedule, done, at, width) + sketch.px(6);
+  for (const std::string& line : schedule_counter_lines(schedule, schedule.after(done)))
     at.y = sketch.words(at, width, line, {.colour = sketch.theme().dim});
   return at.y;
 }
 
 float paint_ring(Sketch& sketch, PlotPoint at, float width) {
-  const Theatre theatre = plan_theatre(AllReduceKind::ring, kRingRanks, kRingRanks, kRingBytes,
-                                       link_of(kRingLatency_us, kRingGbitPerS));
-  at.y = paint_theatre_clock(sketch, theatre, kMidReduce, at, width) + sketch.px(10);
-  at.y = paint_theatre_legend(sketch, theatre, at, width) + sketch.px(12);
+  const Schedule schedule = plan_schedule(AllReduceKind::ring, kRingRanks, kRingRanks, kRingBytes,
+                                          link_of(kRingLatency_us, kRingGbitPerS));
+  at.y = paint_schedule_clock(sketch, schedule, kMidReduce, at, width) + sketch.px(10);
+  at.y = paint_schedule_legend(sketch, schedule, at, width) + sketch.px(12);
   const auto moment = [&](std::size_t done) {
     return
-        [&, done](PlotPoint place, float wide) { return paint_moment(sketch, theatre, done, place, wide); };
+        [&, done](PlotPoint place, float wide) { return paint_moment(sketch, schedule, done, place, wide); };
   };
   return paint_pair(sketch, at, width, 710, moment(kMidReduce), moment(kMidSpread));
 }

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "09_all_reduce/view/all_reduce_run.h"
-#include "09_all_reduce/view/theatre_run.h"
+#include "09_all_reduce/view/schedule_run.h"
 #include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
@@ -38,9 +38,9 @@ Spread over_all_reduces(const NamedRun& run, const std::function<double(const Al
 }
 
 /// The messages of the first all-reduce, as the ranks recorded them.
-Theatre first_theatre(const NamedRun& run) {
+Schedule first_schedule(const NamedRun& run) {
   try {
-    return read_theatre(run.run->folder, 0);
+    return read_schedule(run.run->folder, 0);
   } catch (const Error& error) {
     throw Cannot{fmt::format("the messages of `{}` cannot be read: {}", run.name, error.what()), run.name};
   }
@@ -84,17 +84,17 @@ std::string time_of_largest(const AllReduceRun& run) { return ms_text(run.median
 
 Truth chunk_owner_truth(const RuleInput& input) {
   const NamedRun run = ended_run(input, input.argument("run"));
-  const Theatre theatre = first_theatre(run);
+  const Schedule schedule = first_schedule(run);
   const double rank = number_argument(input, "rank");
-  if (rank < 0 || rank >= theatre.ranks || rank != std::floor(rank))
-    throw Cannot{fmt::format("`{}` has {} ranks, and none of them is {:g}", run.name, theatre.ranks, rank),
+  if (rank < 0 || rank >= schedule.ranks || rank != std::floor(rank))
+    throw Cannot{fmt::format("`{}` has {} ranks, and none of them is {:g}", run.name, schedule.ranks, rank),
                  run.name};
-  const int reducing = theatre.steps_of(CollectivePhase::reduce);
-  const TheatreMoment moment = theatre.after(static_cast<std::size_t>(reducing));
-  const std::vector<TheatreCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
+  const int reducing = schedule.steps_of(CollectivePhase::reduce);
+  const ScheduleMoment moment = schedule.after(static_cast<std::size_t>(reducing));
+  const std::vector<ScheduleCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
   Truth out;
   for (std::size_t chunk = 0; chunk < cells.size(); ++chunk) {
-    if (cells[chunk].count() == theatre.ranks) out.accepted.push_back(fmt::format("chunk {}", chunk));
+    if (cells[chunk].count() == schedule.ranks) out.accepted.push_back(fmt::format("chunk {}", chunk));
   }
   if (out.accepted.empty())
     throw Cannot{fmt::format("after the reduce phase of `{}` rank {:g} has no whole sum", run.name, rank),

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "00_sgd/view/fit_scene.h"
-#include "09_all_reduce/view/theatre_show.h"
+#include "09_all_reduce/view/schedule_scene.h"
 #include "core/files.h"
 #include "course/made_descent.h"
 #include "record/json_line.h"
@@ -16,7 +16,7 @@ namespace isobar::test_scenes {
 
 namespace fs = std::filesystem;
 using lesson_00::FitScene;
-using lesson_09::TheatreShow;
+using lesson_09::ScheduleScene;
 
 namespace {
 
@@ -90,9 +90,9 @@ SceneRun made_run(const TempFolder& folder, std::array<int, 2> steps, bool goes_
 TEST_CASE("every lesson has at most one scene, by what it honours, and a title finds it") {
   CHECK(std::string(scene_of(read_lesson(project_home(), "00_sgd"))->title) == "Descent");
   for (const char* const lesson : {"06_ddp", "09_all_reduce", "10_buckets"})
-    CHECK(std::string(scene_of(read_lesson(project_home(), lesson))->title) == "Theatre");
+    CHECK(std::string(scene_of(read_lesson(project_home(), lesson))->title) == "Messages");
   CHECK(scene_of(read_lesson(project_home(), "01_baseline")) == nullptr);
-  CHECK(scene_named("theatre") == scene_named("Theatre"));
+  CHECK(scene_named("messages") == scene_named("Messages"));
   CHECK(scene_named("opera") == nullptr);
 }
 
@@ -157,26 +157,26 @@ TEST_CASE("the fit shows the path of the chosen run, where that is one of the le
 }
 
 TEST_CASE("an all-reduce by the rules begins again with another algorithm or number of ranks") {
-  TheatreShow show;
+  ScheduleScene show;
   const SceneInput input = input_for("09_all_reduce");
   show.take(input, 0);
-  REQUIRE(show.theatre());
+  REQUIRE(show.schedule());
   CHECK(show.last() == 6);
   CHECK(show.turn("algorithm", 1).shown == 0);
-  CHECK(show.theatre()->kind == AllReduceKind::tree);
+  CHECK(show.schedule()->kind == AllReduceKind::tree);
   CHECK(show.last() == 4);
   show.turn("algorithm", 2);
-  CHECK(show.turn("theatre ranks", 14).shown == 0);
-  CHECK(show.theatre()->ranks == 16);
-  CHECK(show.theatre()->chunks == 16);  // one a rank stays one a rank
-  show.turn("theatre chunks", 0);
-  CHECK(show.theatre()->chunks == 1);
-  CHECK_FALSE(show.turn("theatre latency", 0).shown);  // the step that is looked at stays
-  CHECK(show.theatre()->after(show.last()).all_hold_the_sum());
+  CHECK(show.turn("messages ranks", 14).shown == 0);
+  CHECK(show.schedule()->ranks == 16);
+  CHECK(show.schedule()->chunks == 16);  // one a rank stays one a rank
+  show.turn("messages chunks", 0);
+  CHECK(show.schedule()->chunks == 1);
+  CHECK_FALSE(show.turn("messages latency", 0).shown);  // the step that is looked at stays
+  CHECK(show.schedule()->after(show.last()).all_hold_the_sum());
 }
 
 TEST_CASE("a click on the clock of an all-reduce goes there") {
-  TheatreShow show;
+  ScheduleScene show;
   show.take(input_for("09_all_reduce"), 0);
   CHECK_THAT(painted(show, 1), says("rank 0"));
   const SceneGrip clock = show.grips().at(0);
@@ -188,26 +188,26 @@ TEST_CASE("the chosen run's all-reduces are shown as it recorded them") {
   const TempFolder folder;
   SceneInput input = input_for("09_all_reduce");
   input.run = made_run(folder, {2, 2});
-  TheatreShow show;
+  ScheduleScene show;
   CHECK(show.take(input, 0));
   CHECK(show.shows_run());
-  REQUIRE(show.theatre());
-  CHECK(show.theatre()->ranks == 2);
-  CHECK(show.theatre()->run_step == 0);
-  CHECK(show.theatre()->after(show.last()).all_hold_the_sum());
-  CHECK(show.theatre()->after(show.last()).ranks.at(0).cells.at(0).value == 3);
-  CHECK(show.turn("theatre step", 1).shown == 0);
-  CHECK(show.theatre()->run_step == 1);
+  REQUIRE(show.schedule());
+  CHECK(show.schedule()->ranks == 2);
+  CHECK(show.schedule()->run_step == 0);
+  CHECK(show.schedule()->after(show.last()).all_hold_the_sum());
+  CHECK(show.schedule()->after(show.last()).ranks.at(0).cells.at(0).value == 3);
+  CHECK(show.turn("messages step", 1).shown == 0);
+  CHECK(show.schedule()->run_step == 1);
   show.turn("source", 0);
-  CHECK(show.theatre()->ranks == 4);
-  CHECK_FALSE(show.theatre()->is_recorded());
+  CHECK(show.schedule()->ranks == 4);
+  CHECK_FALSE(show.schedule()->is_recorded());
 }
 
 TEST_CASE("a run that goes on is looked at every few seconds, and any rank's spans count") {
   const TempFolder folder;
   SceneInput input = input_for("09_all_reduce");
   input.run = made_run(folder, {3, 1}, /*goes_on=*/true);
-  TheatreShow show;
+  ScheduleScene show;
   const auto texts_at = [&](double now_s) {
     input.now_s = now_s;
     show.take(input, 0);
@@ -225,21 +225,21 @@ TEST_CASE("a run that goes on is looked at every few seconds, and any rank's spa
 TEST_CASE("without a run, and with one without spans, the plan is there and the run says why not") {
   const TempFolder folder;
   SceneInput input = input_for("09_all_reduce");
-  TheatreShow show;
+  ScheduleScene show;
   show.take(input, 0);
-  CHECK(show.theatre());
+  CHECK(show.schedule());
   show.turn("source", 1);
-  CHECK_FALSE(show.theatre());
+  CHECK_FALSE(show.schedule());
   CHECK_THAT(show.problem(), says("no run is chosen"));
   CHECK(show.last() == 0);
   input.run = made_run(folder, {0, 0});
   input.now_s = 10;
   show.take(input, 0);
-  CHECK_FALSE(show.theatre());
+  CHECK_FALSE(show.schedule());
   CHECK_THAT(show.problem(), says("no spans"));
   CHECK_THAT(show.hint(), says("run.trace_steps"));
   show.turn("source", 0);
-  CHECK(show.theatre());
+  CHECK(show.schedule());
   CHECK_THAT(show.controls().back().title, says("run.trace_steps"));
 }
 

@@ -1,14 +1,14 @@
-// Runs that go on, and spans that are more than a theatre holds.
+// Runs that go on, and spans that are more than a schedule holds.
 #include <fmt/format.h>
 
-#include "09_all_reduce/view/theatre_run.h"
+#include "09_all_reduce/view/schedule_run.h"
 #include "record/json_line.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_spans.h"
 #include "support/says.h"
 
-namespace isobar::test_theatre_run {
+namespace isobar::test_schedule_run {
 
 namespace {
 
@@ -50,9 +50,9 @@ std::vector<MadeSpans> begun(std::size_t ranks) {
   return out;
 }
 
-std::vector<std::int64_t> steps_of(const TheatreRun& run) {
+std::vector<std::int64_t> steps_of(const ScheduleRun& run) {
   std::vector<std::int64_t> out;
-  for (const TheatreChoice& choice : run.choices()) out.push_back(choice.step);
+  for (const ScheduleChoice& choice : run.choices()) out.push_back(choice.step);
   return out;
 }
 
@@ -65,27 +65,27 @@ TEST_CASE("of a run that goes on only all-reduces that are whole on all ranks ar
   std::vector<MadeSpans> ranks = begun(2);
   for (int step = 0; step < 3; ++step) add_exchange(ranks[0], 0, step);
   write(folder, ranks);
-  CHECK_THAT(error_of([&] { TheatreRun run(folder.path(), RunGoesOn::yes); }), says("whole on all ranks"));
-  CHECK(steps_of(TheatreRun(folder.path())) == Steps{0, 1, 2});
+  CHECK_THAT(error_of([&] { ScheduleRun run(folder.path(), RunGoesOn::yes); }), says("whole on all ranks"));
+  CHECK(steps_of(ScheduleRun(folder.path())) == Steps{0, 1, 2});
   add_exchange(ranks[1], 1, 0);  // made the sum: it need not have gone on
   write(folder, ranks);
-  CHECK(steps_of(TheatreRun(folder.path(), RunGoesOn::yes)) == Steps{0});
+  CHECK(steps_of(ScheduleRun(folder.path(), RunGoesOn::yes)) == Steps{0});
   add_exchange(ranks[1], 1, 1);
   add_exchange(ranks[1], 1, 2, /*phases=*/1);
   write(folder, ranks);
-  const TheatreRun going(folder.path(), RunGoesOn::yes);
+  const ScheduleRun going(folder.path(), RunGoesOn::yes);
   CHECK(steps_of(going) == Steps{0, 1});
-  const Theatre whole = going.theatre(going.choices().back());
+  const Schedule whole = going.schedule(going.choices().back());
   CHECK(whole.after(whole.steps.size()).all_hold_the_sum());
-  CHECK(steps_of(TheatreRun(folder.path())) == Steps{0, 1, 2});
+  CHECK(steps_of(ScheduleRun(folder.path())) == Steps{0, 1, 2});
 }
 
 TEST_CASE("a run of too many ranks is refused before its spans are read") {
   const TempFolder folder;
-  std::vector<MadeSpans> ranks = begun(kMostTheatreRanks + 1);
+  std::vector<MadeSpans> ranks = begun(kMostScheduleRanks + 1);
   ranks[0] = MadeSpans().line(JsonLine("attempt").add("schema", 99));  // no spans of this version
   write(folder, ranks);
-  CHECK_THAT(error_of([&] { TheatreRun run(folder.path()); }), says("17 ranks") && says("room for 16"));
+  CHECK_THAT(error_of([&] { ScheduleRun run(folder.path()); }), says("17 ranks") && says("room for 16"));
 }
 
 TEST_CASE("spans that are no steps of a collective take no room of those that are") {
@@ -97,10 +97,10 @@ TEST_CASE("spans that are no steps of a collective take no room of those that ar
     add_exchange(spans, rank, 0);
   }
   write(folder, ranks);
-  CHECK(read_theatre(folder.path(), 0).steps.size() == 2);
+  CHECK(read_schedule(folder.path(), 0).steps.size() == 2);
 }
 
-TEST_CASE("more steps and messages than a theatre holds are refused") {
+TEST_CASE("more steps and messages than a schedule holds are refused") {
   const TempFolder folder;
   const auto written = [&](int receivers, int chunks, bool in_turn) {
     std::vector<MadeSpans> ranks = begun(1);
@@ -113,7 +113,7 @@ TEST_CASE("more steps and messages than a theatre holds are refused") {
     write(folder, ranks);
     return folder.path();
   };
-  const auto steps_of = [&](const auto&... said) { return read_theatre(written(said...), 0).steps.size(); };
+  const auto steps_of = [&](const auto&... said) { return read_schedule(written(said...), 0).steps.size(); };
   const auto refused = [&](const auto&... said) { return error_of([&] { steps_of(said...); }); };
   CHECK_THAT(refused(1, 129, true), says("258 steps") && says("at most 256"));
   CHECK(steps_of(1, 128, true) == 256);
@@ -124,17 +124,17 @@ TEST_CASE("more steps and messages than a theatre holds are refused") {
 TEST_CASE("of very many all-reduces the first are listed") {
   const TempFolder folder;
   std::vector<MadeSpans> ranks = begun(2);
-  const int steps = kMostTheatreChoices + 5;
+  const int steps = kMostScheduleChoices + 5;
   for (int step = 0; step < steps; ++step) {
     for (int rank = 0; rank < 2; ++rank) add_exchange(ranks[static_cast<std::size_t>(rank)], rank, step);
   }
   write(folder, ranks);
-  const TheatreRun run(folder.path());
-  CHECK(run.choices().size() == kMostTheatreChoices);
-  CHECK(run.choices().back().step == kMostTheatreChoices - 1);
+  const ScheduleRun run(folder.path());
+  CHECK(run.choices().size() == kMostScheduleChoices);
+  CHECK(run.choices().back().step == kMostScheduleChoices - 1);
   CHECK(run.left_out() == 5);
-  CHECK(run.theatre(run.choices().back()).steps.size() == 2);
-  CHECK_THAT(error_of([&] { read_theatre(folder.path(), steps - 1); }), says("tells of no all-reduce"));
+  CHECK(run.schedule(run.choices().back()).steps.size() == 2);
+  CHECK_THAT(error_of([&] { read_schedule(folder.path(), steps - 1); }), says("tells of no all-reduce"));
 }
 
 TEST_CASE("without messages between ranks there is no all-reduce") {
@@ -143,11 +143,11 @@ TEST_CASE("without messages between ranks there is no all-reduce") {
   for (const char* const phase : {"reduce", "spread"})
     add(ranks[0], 0, {.phase = phase, .sent = 0, .received = 1});
   write(folder, ranks);
-  CHECK_THAT(error_of([&] { TheatreRun run(folder.path()); }),
+  CHECK_THAT(error_of([&] { ScheduleRun run(folder.path()); }),
              says("no all-reduce") && says("09_all_reduce"));
   ranks.push_back(ranks[0]);
   write(folder, ranks);
-  CHECK_THAT(error_of([&] { read_theatre(folder.path(), 0); }), says("no message between ranks"));
+  CHECK_THAT(error_of([&] { read_schedule(folder.path(), 0); }), says("no message between ranks"));
 }
 
-}  // namespace isobar::test_theatre_run
+}  // namespace isobar::test_schedule_run

@@ -1,4 +1,4 @@
-#include "09_all_reduce/view/theatre_picture.h"
+#include "09_all_reduce/view/schedule_picture.h"
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ constexpr float kPip = 4;
 constexpr float kFirstLane = 12, kLane = 9;  // above the cells
 
 /// Where things are.
-struct TheatreLayout {
-  const Theatre& theatre;
+struct ScheduleLayout {
+  const Schedule& schedule;
   bool is_narrow = false;           ///< no room for more than numbers
   float label = 0;                  ///< width of the words left of the cells
   float margin = 0;                 ///< on both sides, where messages go round
@@ -44,23 +44,23 @@ struct TheatreLayout {
   }
 };
 
-bool goes_round(const Theatre& theatre, const TheatreMove& move) {
-  return theatre.ranks > 2 && std::abs(move.from - move.to) == theatre.ranks - 1;
+bool goes_round(const Schedule& schedule, const ScheduleMove& move) {
+  return schedule.ranks > 2 && std::abs(move.from - move.to) == schedule.ranks - 1;
 }
 
 /// From column to column beside each other, or round from the last to the
 /// first.
-bool goes_level(const Theatre& theatre, const TheatreMove& move) {
-  return theatre.kind == AllReduceKind::ring &&
-         (std::abs(move.from - move.to) == 1 || goes_round(theatre, move));
+bool goes_level(const Schedule& schedule, const ScheduleMove& move) {
+  return schedule.kind == AllReduceKind::ring &&
+         (std::abs(move.from - move.to) == 1 || goes_round(schedule, move));
 }
 
 /// Chunks at which a group begins: those with which the moves of a ring begin.
-std::vector<bool> group_begins(const Theatre& theatre) {
-  std::vector<bool> out(static_cast<std::size_t>(theatre.chunks), false);
-  if (theatre.kind != AllReduceKind::ring || theatre.chunks <= theatre.ranks) return out;
-  for (const TheatreStep& step : theatre.steps) {
-    for (const TheatreMove& move : step.moves) out[static_cast<std::size_t>(move.first_chunk)] = true;
+std::vector<bool> group_begins(const Schedule& schedule) {
+  std::vector<bool> out(static_cast<std::size_t>(schedule.chunks), false);
+  if (schedule.kind != AllReduceKind::ring || schedule.chunks <= schedule.ranks) return out;
+  for (const ScheduleStep& step : schedule.steps) {
+    for (const ScheduleMove& move : step.moves) out[static_cast<std::size_t>(move.first_chunk)] = true;
   }
   out[0] = false;
   return out;
@@ -68,12 +68,12 @@ std::vector<bool> group_begins(const Theatre& theatre) {
 
 /// Lanes that the messages of a step need which go over columns; of each move
 /// its lane, -1 = it is level.
-std::vector<int> lanes_of(const Theatre& theatre, const TheatreStep& step) {
+std::vector<int> lanes_of(const Schedule& schedule, const ScheduleStep& step) {
   std::vector<int> out;
   std::vector<std::vector<std::pair<int, int>>> taken;
-  for (const TheatreMove& move : step.moves) {
+  for (const ScheduleMove& move : step.moves) {
     out.push_back(-1);
-    if (goes_level(theatre, move)) continue;
+    if (goes_level(schedule, move)) continue;
     const auto [low, high] = std::minmax(move.from, move.to);
     std::size_t lane = 0;
     const auto is_free = [&](const auto& all) {
@@ -88,10 +88,10 @@ std::vector<int> lanes_of(const Theatre& theatre, const TheatreStep& step) {
   return out;
 }
 
-int most_lanes(const Theatre& theatre) {
+int most_lanes(const Schedule& schedule) {
   int out = 0;
-  for (const TheatreStep& step : theatre.steps) {
-    for (const int lane : lanes_of(theatre, step)) out = std::max(out, lane + 1);
+  for (const ScheduleStep& step : schedule.steps) {
+    for (const int lane : lanes_of(schedule, step)) out = std::max(out, lane + 1);
   }
   return out;
 }
@@ -100,32 +100,32 @@ std::string chunk_label(int chunk, bool is_narrow) {
   return fmt::format("{}{}", is_narrow ? "" : "chunk ", chunk);
 }
 
-TheatreLayout stage_of(Sketch& sketch, const Theatre& theatre, PlotPoint at, float width, float height) {
-  TheatreLayout out{.theatre = theatre};
-  const auto ranks = static_cast<float>(theatre.ranks);
+ScheduleLayout stage_of(Sketch& sketch, const Schedule& schedule, PlotPoint at, float width, float height) {
+  ScheduleLayout out{.schedule = schedule};
+  const auto ranks = static_cast<float>(schedule.ranks);
   const bool narrow = width / ranks < sketch.px(60);
   out.label = sketch.text_width("sent");
-  for (int chunk = 0; chunk < theatre.chunks; ++chunk)
+  for (int chunk = 0; chunk < schedule.chunks; ++chunk)
     out.label = std::max(out.label, sketch.text_width(chunk_label(chunk, narrow)));
   out.label += sketch.px(8);
   out.is_narrow = narrow;
-  out.margin = theatre.kind == AllReduceKind::ring && theatre.ranks > 2 ? sketch.px(narrow ? 14 : 24) : 0;
+  out.margin = schedule.kind == AllReduceKind::ring && schedule.ranks > 2 ? sketch.px(narrow ? 14 : 24) : 0;
   const float room = width - out.label - 2 * out.margin;
   const float gap = std::clamp((narrow ? 0.3F : 0.4F) * room / ranks, sketch.px(6), sketch.px(kMostGap));
   out.cell = std::min((room + gap) / ranks - gap, sketch.px(kMostCell));
   out.pitch = out.cell + gap;
   const float used = out.pitch * ranks - gap;
   out.left = at.x + out.label + out.margin + std::max(0.0F, (room - used) / 2);
-  const int lanes = most_lanes(theatre);
+  const int lanes = most_lanes(schedule);
   out.lanes = lanes == 0 ? 0 : sketch.px(kFirstLane + 5 + kLane * static_cast<float>(lanes));
   out.top = at.y + sketch.canvas().line_height(Face::small) + sketch.px(6) + out.lanes;
-  out.is_first = group_begins(theatre);
+  out.is_first = group_begins(schedule);
   const auto gaps = static_cast<float>(std::count(out.is_first.begin(), out.is_first.end(), true));
   const float free = (height > 0 ? sketch.px(height) : 1e9F) - gaps * sketch.px(kGroupGap);
   const float natural = sketch.px(height > 0 ? kMostRow : kChunkRow);
   const float most =
       std::max(sketch.px(kChunkRow), std::min(natural, 1.2F * out.cell));  // no high, thin ones
-  out.row = std::clamp(free / static_cast<float>(theatre.chunks), sketch.px(kLeastRow), most);
+  out.row = std::clamp(free / static_cast<float>(schedule.chunks), sketch.px(kLeastRow), most);
   float y = out.top;
   for (std::size_t chunk = 0; chunk < out.is_first.size(); ++chunk) {
     if (out.is_first[chunk]) y += sketch.px(kGroupGap);
@@ -139,7 +139,7 @@ std::string cell_number(double value) { return std::isfinite(value) ? fmt::forma
 
 /// One mark for each rank at the foot of a cell, filled where its values are in
 /// it: all of it where the cell is too low for a number.
-void paint_pips(Sketch& sketch, const TheatreCell& cell, int ranks, const Box& box) {
+void paint_pips(Sketch& sketch, const ScheduleCell& cell, int ranks, const Box& box) {
   const Theme& theme = sketch.theme();
   const float step = box.width() / static_cast<float>(ranks);
   const float gap = step < sketch.px(3) ? 0 : std::min(sketch.px(2), 0.3F * step);
@@ -151,7 +151,7 @@ void paint_pips(Sketch& sketch, const TheatreCell& cell, int ranks, const Box& b
   }
 }
 
-void paint_cell(Sketch& sketch, const TheatreCell& cell, int ranks, const Box& box) {
+void paint_cell(Sketch& sketch, const ScheduleCell& cell, int ranks, const Box& box) {
   const Theme& theme = sketch.theme();
   const bool is_full = cell.count() == ranks;
   sketch.canvas().fill(box, cell_colour(theme, cell.count(), ranks));
@@ -175,7 +175,7 @@ void paint_cell(Sketch& sketch, const TheatreCell& cell, int ranks, const Box& b
                        cell.is_wrong() ? theme.bad : theme.text, 0.5F);
 }
 
-void paint_row_labels(Sketch& sketch, const TheatreLayout& stage) {
+void paint_row_labels(Sketch& sketch, const ScheduleLayout& stage) {
   const float line = sketch.canvas().line_height(Face::small);
   const float x = stage.left - stage.margin - sketch.px(8);
   float free_from = -1e9F;
@@ -188,18 +188,18 @@ void paint_row_labels(Sketch& sketch, const TheatreLayout& stage) {
   }
 }
 
-void paint_heads(Sketch& sketch, const TheatreLayout& stage, float y) {
+void paint_heads(Sketch& sketch, const ScheduleLayout& stage, float y) {
   const bool is_short = sketch.text_width("rank 00") > stage.words_room();
-  for (int rank = 0; rank < stage.theatre.ranks; ++rank)
+  for (int rank = 0; rank < stage.schedule.ranks; ++rank)
     sketch.canvas().text(stage.x(rank) + stage.cell / 2, y,
                          fmt::format("{}{}", is_short ? "" : "rank ", rank), Face::small, sketch.theme().text,
                          0.5F);
 }
 
 /// The way from the last column back to the first.
-void paint_way_round(Sketch& sketch, const TheatreLayout& stage) {
+void paint_way_round(Sketch& sketch, const ScheduleLayout& stage) {
   if (stage.margin == 0) return;
-  const float right = stage.x(stage.theatre.ranks - 1) + stage.cell + stage.margin;
+  const float right = stage.x(stage.schedule.ranks - 1) + stage.cell + stage.margin;
   const float left = stage.left - stage.margin, bottom = stage.bottom() + sketch.px(8);
   const std::array<PlotPoint, 4> way = {PlotPoint{right, stage.top + stage.row / 2}, PlotPoint{right, bottom},
                                         PlotPoint{left, bottom}, PlotPoint{left, stage.top + stage.row / 2}};
@@ -211,12 +211,12 @@ struct MoveStroke {
   float width = 1;
 };
 
-void paint_level(Sketch& sketch, const TheatreLayout& stage, const TheatreMove& move,
+void paint_level(Sketch& sketch, const ScheduleLayout& stage, const ScheduleMove& move,
                  const MoveStroke& stroke) {
   const Box from = stage.cells(move.from, move.first_chunk, move.chunks);
   const Box to = stage.cells(move.to, move.first_chunk, move.chunks);
   const float y = (from.y0 + from.y1) / 2, off = sketch.px(1);
-  const bool round = goes_round(stage.theatre, move);
+  const bool round = goes_round(stage.schedule, move);
   const bool rightwards = (move.from < move.to) != round;
   const float begin = rightwards ? from.x1 + off : from.x0 - off;
   const float end = rightwards ? to.x0 - off : to.x1 + off;
@@ -229,7 +229,7 @@ void paint_level(Sketch& sketch, const TheatreLayout& stage, const TheatreMove& 
   }
 }
 
-void paint_over(Sketch& sketch, const TheatreLayout& stage, const TheatreMove& move, int lane,
+void paint_over(Sketch& sketch, const ScheduleLayout& stage, const ScheduleMove& move, int lane,
                 const MoveStroke& stroke) {
   const float off = std::min(sketch.px(5), stage.cell / 5);
   const float from = stage.x(move.from) + stage.cell / 2 + off;
@@ -241,13 +241,13 @@ void paint_over(Sketch& sketch, const TheatreLayout& stage, const TheatreMove& m
   sketch.arrow({to, y}, {to, foot}, stroke.colour, stroke.width);
 }
 
-void paint_moves(Sketch& sketch, const TheatreLayout& stage, const TheatreStep& step, bool is_done) {
+void paint_moves(Sketch& sketch, const ScheduleLayout& stage, const ScheduleStep& step, bool is_done) {
   const Theme& theme = sketch.theme();
   const Colour colour = phase_colour(theme, step.phase);
   const MoveStroke stroke{is_done ? with_alpha(colour, 0.45F) : colour, is_done ? 1.0F : 2.5F};
-  const std::vector<int> lanes = lanes_of(stage.theatre, step);
+  const std::vector<int> lanes = lanes_of(stage.schedule, step);
   for (std::size_t i = 0; i < step.moves.size(); ++i) {
-    const TheatreMove& move = step.moves[i];
+    const ScheduleMove& move = step.moves[i];
     const Box source = stage.cells(move.from, move.first_chunk, move.chunks);
     const Box target = stage.cells(move.to, move.first_chunk, move.chunks);
     if (!is_done) paint_outline(sketch.canvas(), source, colour, sketch.px(2));
@@ -260,7 +260,7 @@ void paint_moves(Sketch& sketch, const TheatreLayout& stage, const TheatreStep& 
       sketch.mark({target.x0 + sketch.px(4), (target.y0 + target.y1) / 2}, Mark::cross, theme.bad,
                   is_done ? 3 : 5);
     const float gap = stage.pitch - stage.cell, line = sketch.canvas().line_height(Face::small);
-    const bool has_room = lanes[i] < 0 && !goes_round(stage.theatre, move) && gap >= sketch.px(22) &&
+    const bool has_room = lanes[i] < 0 && !goes_round(stage.schedule, move) && gap >= sketch.px(22) &&
                           source.height() >= 2 * line;
     if (!is_done && move.adds && move.arrives && has_room)
       sketch.canvas().text((std::min(source.x1, target.x1) + std::max(source.x0, target.x0)) / 2,
@@ -271,7 +271,7 @@ void paint_moves(Sketch& sketch, const TheatreLayout& stage, const TheatreStep& 
 float sent_line(Sketch& sketch) { return sketch.canvas().line_height(Face::small) * 1.15F; }
 
 /// What each rank sent so far; bytes where they fit.
-float paint_sent(Sketch& sketch, const TheatreLayout& stage, const TheatreMoment& moment, float y) {
+float paint_sent(Sketch& sketch, const ScheduleLayout& stage, const ScheduleMoment& moment, float y) {
   const Theme& theme = sketch.theme();
   const float line = sent_line(sketch);
   const bool fits = sketch.text_width("00 sent") < stage.words_room();
@@ -302,26 +302,26 @@ Colour cell_colour(const Theme& theme, int count, int ranks) {
                     : mixed(theme.panel, phase_colour(theme, CollectivePhase::reduce), 0.10F + 0.28F * part);
 }
 
-float theatre_rest_height(Sketch& sketch, const Theatre& theatre, float width) {
-  const TheatreLayout stage = stage_of(sketch, theatre, {0, 0}, width, 1);
+float schedule_rest_height(Sketch& sketch, const Schedule& schedule, float width) {
+  const ScheduleLayout stage = stage_of(sketch, schedule, {0, 0}, width, 1);
   return stage.top + stage.below(sketch) + sent_line(sketch) * (stage.has_bytes(sketch) ? 2.0F : 1.0F);
 }
 
-float paint_theatre(Sketch& sketch, const Theatre& theatre, std::size_t done, PlotPoint at, float width,
-                    float height) {
-  const TheatreLayout stage = stage_of(sketch, theatre, at, width, height);
-  const TheatreMoment moment = theatre.after(done);
+float paint_schedule(Sketch& sketch, const Schedule& schedule, std::size_t done, PlotPoint at, float width,
+                     float height) {
+  const ScheduleLayout stage = stage_of(sketch, schedule, at, width, height);
+  const ScheduleMoment moment = schedule.after(done);
   paint_heads(sketch, stage, at.y);
   paint_row_labels(sketch, stage);
   paint_way_round(sketch, stage);
-  for (int rank = 0; rank < theatre.ranks; ++rank) {
-    const std::vector<TheatreCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    const std::vector<ScheduleCell>& cells = moment.ranks[static_cast<std::size_t>(rank)].cells;
     for (std::size_t chunk = 0; chunk < cells.size(); ++chunk)
-      paint_cell(sketch, cells[chunk], theatre.ranks, stage.cells(rank, static_cast<int>(chunk), 1));
+      paint_cell(sketch, cells[chunk], schedule.ranks, stage.cells(rank, static_cast<int>(chunk), 1));
   }
-  for (std::size_t i = 0; i < std::min(done, theatre.steps.size()); ++i)
-    paint_moves(sketch, stage, theatre.steps[i], /*is_done=*/true);
-  if (done < theatre.steps.size()) paint_moves(sketch, stage, theatre.steps[done], /*is_done=*/false);
+  for (std::size_t i = 0; i < std::min(done, schedule.steps.size()); ++i)
+    paint_moves(sketch, stage, schedule.steps[i], /*is_done=*/true);
+  if (done < schedule.steps.size()) paint_moves(sketch, stage, schedule.steps[done], /*is_done=*/false);
   return paint_sent(sketch, stage, moment, stage.bottom() + stage.below(sketch));
 }
 

@@ -1,4 +1,4 @@
-#include "09_all_reduce/view/theatre_show.h"
+#include "09_all_reduce/view/schedule_scene.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <utility>
 
-#include "09_all_reduce/view/theatre_picture.h"
+#include "09_all_reduce/view/schedule_picture.h"
 #include "core/error.h"
 #include "core/find.h"
 #include "core/text.h"
@@ -23,7 +23,7 @@ constexpr std::array kKinds = {AllReduceKind::naive, AllReduceKind::tree, AllRed
 struct PlanKnob {
   const char* name;
   const char* title;
-  double TheatrePlan::*value;
+  double SchedulePlan::*value;
   std::vector<double> places;
   std::string (*words)(double);
 };
@@ -38,51 +38,51 @@ std::string count_words(double value) { return fmt::format("{:g}", value); }
 
 const std::vector<PlanKnob>& plan_knobs() {
   static const std::vector<PlanKnob> kKnobs = {
-      {"theatre ranks", "Ranks, N", &TheatrePlan::ranks, counts_from(2, kMostTheatreRanks), count_words},
-      {"theatre chunks", "Chunks of the buffer, C", &TheatrePlan::chunks, counts_from(1, 32), count_words},
-      {"theatre bytes",
+      {"messages ranks", "Ranks, N", &SchedulePlan::ranks, counts_from(2, kMostScheduleRanks), count_words},
+      {"messages chunks", "Chunks of the buffer, C", &SchedulePlan::chunks, counts_from(1, 32), count_words},
+      {"messages bytes",
        "Buffer, S",
-       &TheatrePlan::bytes,
+       &SchedulePlan::bytes,
        {1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 << 20, 64 << 20, 256 << 20},
        [](double value) {
          return value < 1 << 20 ? fmt::format("{:g} KiB", value / (1 << 10))
                                 : fmt::format("{:g} MiB", value / (1 << 20));
        }},
-      {"theatre latency",
+      {"messages latency",
        "Latency of a message, a",
-       &TheatrePlan::latency_us,
+       &SchedulePlan::latency_us,
        {0, 1, 2, 5, 10, 20, 50, 100, 200, 1000},
        [](double value) { return fmt::format("{:g} us", value); }},
-      {"theatre bandwidth",
+      {"messages bandwidth",
        "Bandwidth of a link, B",
-       &TheatrePlan::gbit_per_s,
+       &SchedulePlan::gbit_per_s,
        {0.1, 1, 10, 25, 100, 200, 400, 3600, 0},
        [](double value) { return value == 0 ? std::string("no limit") : fmt::format("{:g} Gb/s", value); }}};
   return kKnobs;
 }
 
-std::string choice_text(const TheatreChoice& choice) {
+std::string choice_text(const ScheduleChoice& choice) {
   return fmt::format("step {}, {}", choice.step, choice.of);
 }
 
-/// Of the ranks that the theatre has room for, and one more.
+/// Of the ranks that the view has room for, and one more.
 std::vector<Stamp> stamps_of(const std::filesystem::path& folder) {
   std::vector<Stamp> out;
   for (const int rank : ranks_in(folder)) {
-    if (rank <= kMostTheatreRanks) out.push_back(stamp_of(RunFolder{folder}.spans_file(rank)));
+    if (rank <= kMostScheduleRanks) out.push_back(stamp_of(RunFolder{folder}.spans_file(rank)));
   }
   return out;
 }
 
 }  // namespace
 
-bool TheatreShow::take(const SceneInput& input, std::size_t) {
+bool ScheduleScene::take(const SceneInput& input, std::size_t) {
   keep_run(input.run, input.now_s);
-  keep_theatre();
+  keep_schedule();
   return std::exchange(begins_again_, false);
 }
 
-void TheatreShow::keep_run(const SceneRun& run, double now_s) {
+void ScheduleScene::keep_run(const SceneRun& run, double now_s) {
   const bool was_read = recorded_ || !run_problem_.empty();
   const bool is_other = !was_read || run.id != run_.id;
   if (!is_other && (run.id.empty() || now_s < looked_s_ + kLookEvery_s)) return;
@@ -98,7 +98,7 @@ void TheatreShow::keep_run(const SceneRun& run, double now_s) {
   read_run();
 }
 
-void TheatreShow::read_run() {
+void ScheduleScene::read_run() {
   recorded_.reset();
   choices_.clear();
   made_of_.clear();
@@ -107,16 +107,16 @@ void TheatreShow::read_run() {
   if (run_.id.empty()) return;
   try {
     recorded_ =
-        std::make_unique<const TheatreRun>(run_.folder, run_.goes_on ? RunGoesOn::yes : RunGoesOn::no);
+        std::make_unique<const ScheduleRun>(run_.folder, run_.goes_on ? RunGoesOn::yes : RunGoesOn::no);
     run_problem_.clear();
-    for (const TheatreChoice& choice : recorded_->choices()) choices_.push_back(choice_text(choice));
+    for (const ScheduleChoice& choice : recorded_->choices()) choices_.push_back(choice_text(choice));
   } catch (const Error& error) {
     run_problem_ = printable(error.what(), 200);
     run_hint_ = printable(error.hint(), 200);
   }
 }
 
-void TheatreShow::keep_theatre() {
+void ScheduleScene::keep_schedule() {
   if (shows_run() && recorded_ && !holds(recorded_->choices(), chosen_))
     chosen_ = recorded_->choices().front();
   const std::string made_of =
@@ -125,7 +125,7 @@ void TheatreShow::keep_theatre() {
                                 plan_.bytes, plan_.latency_us, plan_.gbit_per_s);
   if (made_of_ == made_of) return;
   made_of_ = made_of;
-  theatre_.reset();
+  schedule_.reset();
   problem_.clear();
   hint_.clear();
   if (shows_run() && !recorded_) {
@@ -134,17 +134,17 @@ void TheatreShow::keep_theatre() {
     return;
   }
   try {
-    theatre_ = shows_run()
-                   ? recorded_->theatre(chosen_)
-                   : plan_theatre(plan_.kind, static_cast<int>(plan_.ranks), static_cast<int>(plan_.chunks),
-                                  plan_.bytes, link_of(plan_.latency_us, plan_.gbit_per_s));
+    schedule_ = shows_run()
+                    ? recorded_->schedule(chosen_)
+                    : plan_schedule(plan_.kind, static_cast<int>(plan_.ranks), static_cast<int>(plan_.chunks),
+                                    plan_.bytes, link_of(plan_.latency_us, plan_.gbit_per_s));
   } catch (const Error& error) {
     problem_ = printable(error.what(), 200);
     hint_ = printable(error.hint(), 200);
   }
 }
 
-void TheatreShow::add_plan(std::vector<SceneControl>& out) const {
+void ScheduleScene::add_plan(std::vector<SceneControl>& out) const {
   SceneControl kind{.kind = SceneControl::Kind::choices,
                     .name = "algorithm",
                     .title = "Algorithm",
@@ -168,26 +168,27 @@ void TheatreShow::add_plan(std::vector<SceneControl>& out) const {
   if (!run_hint_.empty()) out.push_back({.title = run_hint_});
 }
 
-void TheatreShow::add_recorded(std::vector<SceneControl>& out) const {
+void ScheduleScene::add_recorded(std::vector<SceneControl>& out) const {
   out.push_back({.title = run_.id.empty() ? "No run is chosen" : run_.title});
   if (!recorded_) return;
   const auto at = std::ranges::find(recorded_->choices(), chosen_) - recorded_->choices().begin();
   out.push_back({.kind = SceneControl::Kind::list,
-                 .name = "theatre step",
+                 .name = "messages step",
                  .title = "The run's all-reduces",
                  .places = choices_,
                  .at = static_cast<std::size_t>(at)});
   if (const std::size_t more = recorded_->left_out(); more > 0)
     out.push_back(
         {.title = fmt::format("The first {} are listed, {} more are left out.", choices_.size(), more)});
-  if (!theatre_) return;
-  out.push_back({.title = fmt::format("{}, {}, {}", name_of(theatre_->kind), counted(theatre_->ranks, "rank"),
-                                      human_bytes(static_cast<std::uint64_t>(theatre_->bytes)))});
-  if (std::isnan(theatre_->start.front().front()))
+  if (!schedule_) return;
+  out.push_back(
+      {.title = fmt::format("{}, {}, {}", name_of(schedule_->kind), counted(schedule_->ranks, "rank"),
+                            human_bytes(static_cast<std::uint64_t>(schedule_->bytes)))});
+  if (std::isnan(schedule_->start.front().front()))
     out.push_back({.title = "The numbers themselves are recorded in step 0 of lesson 09 alone."});
 }
 
-std::vector<SceneControl> TheatreShow::controls() const {
+std::vector<SceneControl> ScheduleScene::controls() const {
   std::vector<SceneControl> out = {{.kind = SceneControl::Kind::choices,
                                     .name = "source",
                                     .places = {"the plan", "the chosen run"},
@@ -199,67 +200,67 @@ std::vector<SceneControl> TheatreShow::controls() const {
   return out;
 }
 
-Scene::Asked TheatreShow::turn(std::string_view name, std::size_t place) {
+Scene::Asked ScheduleScene::turn(std::string_view name, std::size_t place) {
   bool begins_again = true;
   if (name == "source") {
     of_run_ = place == 1;
   } else if (name == "algorithm") {
     plan_.kind = kKinds.at(place);
-  } else if (name == "theatre step") {
+  } else if (name == "messages step") {
     chosen_ = recorded_->choices().at(place);
   } else if (const PlanKnob* const knob = find_by(plan_knobs(), &PlanKnob::name, name)) {
     const bool one_a_rank = plan_.chunks == plan_.ranks;
     plan_.*knob->value = knob->places.at(place);
-    if (knob->value == &TheatrePlan::ranks && one_a_rank) plan_.chunks = plan_.ranks;
-    begins_again = knob->value == &TheatrePlan::ranks || knob->value == &TheatrePlan::chunks;
+    if (knob->value == &SchedulePlan::ranks && one_a_rank) plan_.chunks = plan_.ranks;
+    begins_again = knob->value == &SchedulePlan::ranks || knob->value == &SchedulePlan::chunks;
   }
-  keep_theatre();
+  keep_schedule();
   return begins_again ? Asked{.shown = 0} : Asked{};
 }
 
-Scene::Asked TheatreShow::hold(std::string_view, PlotPoint at) {
+Scene::Asked ScheduleScene::hold(std::string_view, PlotPoint at) {
   const float part = std::clamp((at.x - clock_.x0) / clock_.width(), 0.0F, 1.0F);
-  return {.shown = theatre_step_at(*theatre_, part)};
+  return {.shown = schedule_step_at(*schedule_, part)};
 }
 
-std::vector<SceneGrip> TheatreShow::grips() const {
-  if (!theatre_) return {};
-  return {{.name = "theatre clock", .box = clock_}};
+std::vector<SceneGrip> ScheduleScene::grips() const {
+  if (!schedule_) return {};
+  return {{.name = "messages clock", .box = clock_}};
 }
 
-float TheatreShow::paint(Sketch& sketch, std::size_t done, const Box& box) {
+float ScheduleScene::paint(Sketch& sketch, std::size_t done, const Box& box) {
   const float inset = sketch.px(14), room = box.width() - 2 * inset, x = box.x0 + inset;
-  float y = paint_theatre_clock(sketch, *theatre_, done, {x, box.y0 + inset}, room);
+  float y = paint_schedule_clock(sketch, *schedule_, done, {x, box.y0 + inset}, room);
   clock_ = {x, box.y0 + inset, x + room, y};
   // The longest sentence has two lines: what is below stands still while one steps.
   const float line = sketch.canvas().line_height(Face::text) * 1.2F;
-  sketch.words({x, y + sketch.px(8)}, room, theatre_sentence(*theatre_, done), {.face = Face::text});
+  sketch.words({x, y + sketch.px(8)}, room, schedule_sentence(*schedule_, done), {.face = Face::text});
   y += sketch.px(8) + 2 * line + sketch.px(10);
-  const std::vector<std::string> counters = theatre_counter_lines(*theatre_, theatre_->after(done));
+  const std::vector<std::string> counters = schedule_counter_lines(*schedule_, schedule_->after(done));
   const float below = sketch.px(12) + line * static_cast<float>(counters.size()) + inset;
-  const float rest = theatre_rest_height(sketch, *theatre_, room);
+  const float rest = schedule_rest_height(sketch, *schedule_, room);
   const float cells = (box.y1 - y - below - rest) / sketch.px(1);
-  y = paint_theatre(sketch, *theatre_, done, {x, y}, room, std::max(kLeastCells, cells)) + sketch.px(12);
+  y = paint_schedule(sketch, *schedule_, done, {x, y}, room, std::max(kLeastCells, cells)) + sketch.px(12);
   for (const std::string& words : counters) y = sketch.words({x, y}, room, words, {.face = Face::text});
   return y;
 }
 
-Drawing TheatreShow::below() const {
-  if (!theatre_) return {};
+Drawing ScheduleScene::below() const {
+  if (!schedule_) return {};
   return {"", "", "", [this](Sketch& sketch, PlotPoint at, float width) {
-            return paint_theatre_legend(sketch, *theatre_, at, width);
+            return paint_schedule_legend(sketch, *schedule_, at, width);
           }};
 }
 
 namespace {
 
 /// An all-reduce of its own, or gradients that travel in buckets.
-bool suits_theatre(const LessonInfo& lesson) {
+bool suits_schedule(const LessonInfo& lesson) {
   return honours(lesson, "comm.algorithm") || honours(lesson, "comm.bucket_mb");
 }
 
-const AddScene kScene{
-    {"Theatre", suits_theatre, []() -> std::unique_ptr<Scene> { return std::make_unique<TheatreShow>(); }}};
+const AddScene kScene{{"Messages", suits_schedule,
+                       []() -> std::unique_ptr<Scene> { return std::make_unique<ScheduleScene>(); }}};
 
 }  // namespace
 

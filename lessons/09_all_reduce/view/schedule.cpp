@@ -1,4 +1,4 @@
-#include "09_all_reduce/view/theatre.h"
+#include "09_all_reduce/view/schedule.h"
 
 #include <fmt/format.h>
 
@@ -12,19 +12,19 @@
 namespace isobar::lesson_09 {
 namespace {
 
-constexpr double kMostTheatreBytes = 1e15;
+constexpr double kMostScheduleBytes = 1e15;
 constexpr double kMostLatency_us = 1e9;
 
 void check_plan(int ranks, int chunks, double bytes, const Link& link) {
-  if (ranks < 2 || ranks > kMostTheatreRanks)
-    throw Error(fmt::format("the theatre has no room for {} ranks", ranks), "ranks",
-                fmt::format("2 to {}", kMostTheatreRanks));
-  if (chunks < 1 || chunks > kMostTheatreChunks)
+  if (ranks < 2 || ranks > kMostScheduleRanks)
+    throw Error(fmt::format("the view has no room for {} ranks", ranks), "ranks",
+                fmt::format("2 to {}", kMostScheduleRanks));
+  if (chunks < 1 || chunks > kMostScheduleChunks)
     throw Error(fmt::format("a buffer cannot be cut into {} chunks here", chunks), "chunks",
-                fmt::format("1 to {}", kMostTheatreChunks));
-  if (!(bytes >= 4 && bytes <= kMostTheatreBytes))
+                fmt::format("1 to {}", kMostScheduleChunks));
+  if (!(bytes >= 4 && bytes <= kMostScheduleBytes))
     throw Error(fmt::format("{:g} bytes are no buffer", bytes), "bytes",
-                fmt::format("4, which is one float, to {:g}", kMostTheatreBytes));
+                fmt::format("4, which is one float, to {:g}", kMostScheduleBytes));
   const bool is_link = link.latency_us >= 0 && link.latency_us <= kMostLatency_us && link.bytes_per_us >= 0 &&
                        std::isfinite(link.bytes_per_us);
   if (!is_link)
@@ -34,36 +34,36 @@ void check_plan(int ranks, int chunks, double bytes, const Link& link) {
 
 /// A message alone; of those to one rank that all left at once, the later ones come without a latency of
 /// their own.
-double message_us(const Theatre& theatre, const TheatreStep& step, double bytes) {
-  const bool overlaps = theatre.kind == AllReduceKind::naive && step.index > 0;
-  const Link link{overlaps ? 0 : theatre.link.latency_us, theatre.link.bytes_per_us};
+double message_us(const Schedule& schedule, const ScheduleStep& step, double bytes) {
+  const bool overlaps = schedule.kind == AllReduceKind::naive && step.index > 0;
+  const Link link{overlaps ? 0 : schedule.link.latency_us, schedule.link.bytes_per_us};
   return broadcast_us(link, 2, bytes);
 }
 
 /// Puts a step behind the others; one in which nothing moves is left out.
-void add_step(Theatre& theatre, CollectivePhase phase, std::vector<TheatreMove> moves) {
+void add_step(Schedule& schedule, CollectivePhase phase, std::vector<ScheduleMove> moves) {
   if (moves.empty()) return;
-  TheatreStep step{
-      .phase = phase, .index = theatre.steps_of(phase), .begin_us = theatre.end_us(), .end_us = 0};
-  for (TheatreMove& move : moves) {
+  ScheduleStep step{
+      .phase = phase, .index = schedule.steps_of(phase), .begin_us = schedule.end_us(), .end_us = 0};
+  for (ScheduleMove& move : moves) {
     move.adds = phase == CollectivePhase::reduce;
-    move.bytes = theatre.bytes * move.chunks / theatre.chunks;
+    move.bytes = schedule.bytes * move.chunks / schedule.chunks;
     move.begin_us = step.begin_us;
-    move.end_us = step.begin_us + message_us(theatre, step, move.bytes);
+    move.end_us = step.begin_us + message_us(schedule, step, move.bytes);
     step.end_us = std::max(step.end_us, move.end_us);
   }
   step.moves = std::move(moves);
-  theatre.steps.push_back(std::move(step));
+  schedule.steps.push_back(std::move(step));
 }
 
-void plan_ring(Theatre& theatre) {
-  const int n = theatre.ranks;
-  const RingCut cut{.elements = theatre.chunks, .chunks = n};
+void plan_ring(Schedule& schedule) {
+  const int n = schedule.ranks;
+  const RingCut cut{.elements = schedule.chunks, .chunks = n};
   std::vector<std::vector<CollectiveStep>> by_rank;
   for (int rank = 0; rank < n; ++rank)
     by_rank.push_back(ring_steps(ring_actions(RingKind::all_reduce, rank, n, 0), n));
   for (std::size_t i = 0; i < by_rank.front().size(); ++i) {
-    std::vector<TheatreMove> moves;
+    std::vector<ScheduleMove> moves;
     for (int rank = 0; rank < n; ++rank) {
       const auto group = cut.chunk(by_rank[static_cast<std::size_t>(rank)][i].sent_chunk);
       if (group.count == 0) continue;
@@ -72,50 +72,50 @@ void plan_ring(Theatre& theatre) {
                        .first_chunk = static_cast<int>(group.begin),
                        .chunks = static_cast<int>(group.count)});
     }
-    add_step(theatre, by_rank.front()[i].phase, std::move(moves));
+    add_step(schedule, by_rank.front()[i].phase, std::move(moves));
   }
 }
 
 /// The moves of the way up; the way down is the same backwards.
-std::vector<std::vector<TheatreMove>> way_up(const Theatre& theatre) {
-  std::vector<std::vector<TheatreMove>> out;
+std::vector<std::vector<ScheduleMove>> way_up(const Schedule& schedule) {
+  std::vector<std::vector<ScheduleMove>> out;
   const auto whole = [&](int from, int to) {
-    return TheatreMove{.from = from, .to = to, .first_chunk = 0, .chunks = theatre.chunks};
+    return ScheduleMove{.from = from, .to = to, .first_chunk = 0, .chunks = schedule.chunks};
   };
-  if (theatre.kind == AllReduceKind::naive) {
-    for (int rank = 1; rank < theatre.ranks; ++rank) out.push_back({whole(rank, 0)});
+  if (schedule.kind == AllReduceKind::naive) {
+    for (int rank = 1; rank < schedule.ranks; ++rank) out.push_back({whole(rank, 0)});
     return out;
   }
-  for (int reach = 1; reach < theatre.ranks; reach *= 2) {
-    std::vector<TheatreMove>& moves = out.emplace_back();
-    for (int rank = reach; rank < theatre.ranks; rank += 2 * reach)
+  for (int reach = 1; reach < schedule.ranks; reach *= 2) {
+    std::vector<ScheduleMove>& moves = out.emplace_back();
+    for (int rank = reach; rank < schedule.ranks; rank += 2 * reach)
       moves.push_back(whole(rank, rank - reach));
   }
   return out;
 }
 
-void plan_by_root(Theatre& theatre) {
-  std::vector<std::vector<TheatreMove>> up = way_up(theatre);
-  std::vector<std::vector<TheatreMove>> down = up;
-  for (std::vector<TheatreMove>& moves : up) add_step(theatre, CollectivePhase::reduce, std::move(moves));
-  if (theatre.kind == AllReduceKind::tree) std::reverse(down.begin(), down.end());
-  for (std::vector<TheatreMove>& moves : down) {
-    for (TheatreMove& move : moves) std::swap(move.from, move.to);
-    add_step(theatre, CollectivePhase::spread, std::move(moves));
+void plan_by_root(Schedule& schedule) {
+  std::vector<std::vector<ScheduleMove>> up = way_up(schedule);
+  std::vector<std::vector<ScheduleMove>> down = up;
+  for (std::vector<ScheduleMove>& moves : up) add_step(schedule, CollectivePhase::reduce, std::move(moves));
+  if (schedule.kind == AllReduceKind::tree) std::reverse(down.begin(), down.end());
+  for (std::vector<ScheduleMove>& moves : down) {
+    for (ScheduleMove& move : moves) std::swap(move.from, move.to);
+    add_step(schedule, CollectivePhase::spread, std::move(moves));
   }
 }
 
 /// All messages of a step leave before one arrives.
-void take_moves(const Theatre& theatre, const TheatreStep& step, TheatreMoment& moment) {
-  std::vector<TheatreCell> leaving;
-  for (const TheatreMove& move : step.moves) {
+void take_moves(const Schedule& schedule, const ScheduleStep& step, ScheduleMoment& moment) {
+  std::vector<ScheduleCell> leaving;
+  for (const ScheduleMove& move : step.moves) {
     const auto first = moment.ranks[static_cast<std::size_t>(move.from)].cells.begin() + move.first_chunk;
     leaving.insert(leaving.end(), first, first + move.chunks);
   }
   auto next = leaving.begin();
-  for (const TheatreMove& move : step.moves) {
-    TheatreRank& from = moment.ranks[static_cast<std::size_t>(move.from)];
-    TheatreRank& to = moment.ranks[static_cast<std::size_t>(move.to)];
+  for (const ScheduleMove& move : step.moves) {
+    ScheduleRank& from = moment.ranks[static_cast<std::size_t>(move.from)];
+    ScheduleRank& to = moment.ranks[static_cast<std::size_t>(move.to)];
     const auto sent_cells = next;
     next += move.chunks;
     ++from.sent;
@@ -125,16 +125,16 @@ void take_moves(const Theatre& theatre, const TheatreStep& step, TheatreMoment& 
     to.received_bytes += move.bytes;
     for (int i = 0; i < move.chunks; ++i) {
       const auto chunk = static_cast<std::size_t>(move.first_chunk + i);
-      const TheatreCell& sent = sent_cells[i];
-      TheatreCell& cell = to.cells[chunk];
+      const ScheduleCell& sent = sent_cells[i];
+      ScheduleCell& cell = to.cells[chunk];
       cell.value = move.adds ? cell.value + sent.value : sent.value;
       cell.ranks = move.adds ? cell.ranks | sent.ranks : sent.ranks;
       if (i == 0 && std::isfinite(move.value)) cell.value = move.value;
       cell.changed = true;
       cell.expected = 0;
-      for (int rank = 0; rank < theatre.ranks; ++rank) {
+      for (int rank = 0; rank < schedule.ranks; ++rank) {
         if ((cell.ranks >> rank & 1U) != 0)
-          cell.expected += theatre.start[static_cast<std::size_t>(rank)][chunk];
+          cell.expected += schedule.start[static_cast<std::size_t>(rank)][chunk];
       }
     }
   }
@@ -143,49 +143,49 @@ void take_moves(const Theatre& theatre, const TheatreStep& step, TheatreMoment& 
 
 }  // namespace
 
-int TheatreCell::count() const { return std::popcount(ranks); }
+int ScheduleCell::count() const { return std::popcount(ranks); }
 
-bool TheatreMoment::all_hold_the_sum() const {
-  return std::all_of(ranks.begin(), ranks.end(), [&](const TheatreRank& rank) {
-    return std::all_of(rank.cells.begin(), rank.cells.end(), [&](const TheatreCell& cell) {
+bool ScheduleMoment::all_hold_the_sum() const {
+  return std::all_of(ranks.begin(), ranks.end(), [&](const ScheduleRank& rank) {
+    return std::all_of(rank.cells.begin(), rank.cells.end(), [&](const ScheduleCell& cell) {
       return cell.count() == static_cast<int>(ranks.size()) && !cell.is_wrong();
     });
   });
 }
 
-TheatreMoment Theatre::after(std::size_t count) const {
-  TheatreMoment out;
+ScheduleMoment Schedule::after(std::size_t count) const {
+  ScheduleMoment out;
   for (int rank = 0; rank < ranks; ++rank) {
-    TheatreRank& one = out.ranks.emplace_back();
+    ScheduleRank& one = out.ranks.emplace_back();
     for (const double value : start[static_cast<std::size_t>(rank)])
       one.cells.push_back({.value = value, .expected = value, .ranks = 1U << rank});
   }
   for (std::size_t i = 0; i < std::min(count, steps.size()); ++i) {
-    for (TheatreRank& rank : out.ranks) {
-      for (TheatreCell& cell : rank.cells) cell.changed = false;
+    for (ScheduleRank& rank : out.ranks) {
+      for (ScheduleCell& cell : rank.cells) cell.changed = false;
     }
     take_moves(*this, steps[i], out);
   }
   return out;
 }
 
-int Theatre::steps_of(CollectivePhase phase) const {
+int Schedule::steps_of(CollectivePhase phase) const {
   return static_cast<int>(
-      std::count_if(steps.begin(), steps.end(), [&](const TheatreStep& one) { return one.phase == phase; }));
+      std::count_if(steps.begin(), steps.end(), [&](const ScheduleStep& one) { return one.phase == phase; }));
 }
 
 const char* name_of(CollectivePhase phase) { return phase == CollectivePhase::reduce ? "reduce" : "spread"; }
 
-double theatre_value(int rank, std::int64_t element) { return rank + 1 + static_cast<double>(element % 7); }
+double schedule_value(int rank, std::int64_t element) { return rank + 1 + static_cast<double>(element % 7); }
 
-Theatre plan_theatre(AllReduceKind kind, int ranks, int chunks, double bytes, const Link& link) {
+Schedule plan_schedule(AllReduceKind kind, int ranks, int chunks, double bytes, const Link& link) {
   check_plan(ranks, chunks, bytes, link);
-  Theatre out{.kind = kind, .ranks = ranks, .chunks = chunks, .bytes = bytes, .link = link, .start = {}};
+  Schedule out{.kind = kind, .ranks = ranks, .chunks = chunks, .bytes = bytes, .link = link, .start = {}};
   const RingCut cut{.elements = static_cast<std::int64_t>(bytes / sizeof(float)), .chunks = chunks};
   for (int rank = 0; rank < ranks; ++rank) {
     std::vector<double>& values = out.start.emplace_back();
     for (int chunk = 0; chunk < chunks; ++chunk)
-      values.push_back(theatre_value(rank, cut.chunk(chunk).begin));
+      values.push_back(schedule_value(rank, cut.chunk(chunk).begin));
   }
   if (kind == AllReduceKind::ring) {
     plan_ring(out);
@@ -195,30 +195,30 @@ Theatre plan_theatre(AllReduceKind kind, int ranks, int chunks, double bytes, co
   return out;
 }
 
-TheatreTotals totals_of(const Theatre& theatre, const TheatreMoment& moment) {
-  TheatreTotals out;
-  const int n = theatre.ranks;
-  const double size = theatre.bytes;
-  if (theatre.kind == AllReduceKind::ring) {
+ScheduleTotals totals_of(const Schedule& schedule, const ScheduleMoment& moment) {
+  ScheduleTotals out;
+  const int n = schedule.ranks;
+  const double size = schedule.bytes;
+  if (schedule.kind == AllReduceKind::ring) {
     out = {.who = "Each rank sent",
            .messages_text = "2(N-1)",
            .bytes_text = "2(N-1)S/N",
            .messages = static_cast<double>(ring_messages(n)),
            .bytes = ring_bytes(n, size)};
-    for (const TheatreRank& rank : moment.ranks) {
+    for (const ScheduleRank& rank : moment.ranks) {
       out.messages_so_far = std::max(out.messages_so_far, static_cast<double>(rank.sent));
       out.bytes_so_far = std::max(out.bytes_so_far, rank.sent_bytes);
     }
-    const bool alike = std::all_of(moment.ranks.begin(), moment.ranks.end(), [&](const TheatreRank& rank) {
+    const bool alike = std::all_of(moment.ranks.begin(), moment.ranks.end(), [&](const ScheduleRank& rank) {
       return rank.sent_bytes == moment.ranks.front().sent_bytes && rank.sent == moment.ranks.front().sent;
     });
     if (!alike) out.who = "The busiest rank sent";
     return out;
   }
-  const bool naive = theatre.kind == AllReduceKind::naive;
+  const bool naive = schedule.kind == AllReduceKind::naive;
   const double messages = 2.0 * (naive ? n - 1 : tree_levels(n));
   const std::string text = naive ? "2(N-1)" : "2L";
-  const TheatreRank& root = moment.ranks.front();
+  const ScheduleRank& root = moment.ranks.front();
   return {.who = "Rank 0 sent and received",
           .messages_text = text,
           .bytes_text = text + "S",

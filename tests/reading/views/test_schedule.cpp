@@ -1,10 +1,10 @@
-// The theatre of an all-reduce by the rules, and from what a run recorded.
+// The schedule of an all-reduce by the rules, and from what a run recorded.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "09_all_reduce/view/theatre_run.h"
+#include "09_all_reduce/view/schedule_run.h"
 #include "record/json_line.h"
 #include "ring/ring_plan.h"
 #include "support/catch.h"
@@ -20,11 +20,11 @@ namespace {
 
 const Link kLink = {.latency_us = 50, .bytes_per_us = 1000};
 
-std::vector<std::vector<double>> values_of(const TheatreMoment& moment) {
+std::vector<std::vector<double>> values_of(const ScheduleMoment& moment) {
   std::vector<std::vector<double>> out;
-  for (const TheatreRank& rank : moment.ranks) {
+  for (const ScheduleRank& rank : moment.ranks) {
     std::vector<double>& values = out.emplace_back();
-    for (const TheatreCell& cell : rank.cells) values.push_back(cell.value);
+    for (const ScheduleCell& cell : rank.cells) values.push_back(cell.value);
   }
   return out;
 }
@@ -32,16 +32,16 @@ std::vector<std::vector<double>> values_of(const TheatreMoment& moment) {
 /// What ranks of lesson 09 leave of one all-reduce, without its last `lost` messages.
 void write_ring(const TempFolder& folder, int ranks, std::int64_t step, std::size_t lost = 0,
                 double wrong = 0) {
-  const Theatre plan = plan_theatre(AllReduceKind::ring, ranks, ranks, 4096.0 * ranks, kLink);
+  const Schedule plan = plan_schedule(AllReduceKind::ring, ranks, ranks, 4096.0 * ranks, kLink);
   std::size_t messages = 0;
-  for (const TheatreStep& one : plan.steps) messages += one.moves.size();
+  for (const ScheduleStep& one : plan.steps) messages += one.moves.size();
   std::vector<MadeSpans> spans(static_cast<std::size_t>(ranks));
   for (MadeSpans& one : spans) one.attempt(0);
   std::size_t number = 0;
   for (std::size_t i = 0; i < plan.steps.size(); ++i) {
-    const TheatreMoment then = plan.after(i + 1);
-    for (const TheatreMove& move : plan.steps[i].moves) {
-      const TheatreMove& arriving =
+    const ScheduleMoment then = plan.after(i + 1);
+    for (const ScheduleMove& move : plan.steps[i].moves) {
+      const ScheduleMove& arriving =
           plan.steps[i].moves[static_cast<std::size_t>((move.from + ranks - 1) % ranks)];
       const bool arrives = number++ + lost < messages;
       JsonLine line("span");
@@ -69,17 +69,17 @@ void write_ring(const TempFolder& folder, int ranks, std::int64_t step, std::siz
 
 TEST_CASE("after the last step all ranks hold the sum, whoever sends to whom") {
   for (const AllReduceKind kind : {AllReduceKind::naive, AllReduceKind::tree, AllReduceKind::ring}) {
-    for (int ranks = 2; ranks <= kMostTheatreRanks; ++ranks) {
+    for (int ranks = 2; ranks <= kMostScheduleRanks; ++ranks) {
       for (const int chunks : {1, 2, 3, 4, 7, 16, 17, 40}) {
         INFO(name_of(kind) << " " << ranks << " " << chunks);
-        const Theatre theatre = plan_theatre(kind, ranks, chunks, 1 << 20, kLink);
-        const TheatreMoment end = theatre.after(theatre.steps.size());
+        const Schedule schedule = plan_schedule(kind, ranks, chunks, 1 << 20, kLink);
+        const ScheduleMoment end = schedule.after(schedule.steps.size());
         CHECK(end.all_hold_the_sum());
-        CHECK_FALSE(theatre.after(theatre.steps.size() - 1).all_hold_the_sum());
+        CHECK_FALSE(schedule.after(schedule.steps.size() - 1).all_hold_the_sum());
         for (int chunk = 0; chunk < chunks; ++chunk) {
           double sum = 0;
-          for (const auto& values : theatre.start) sum += values[static_cast<std::size_t>(chunk)];
-          for (const TheatreRank& rank : end.ranks)
+          for (const auto& values : schedule.start) sum += values[static_cast<std::size_t>(chunk)];
+          for (const ScheduleRank& rank : end.ranks)
             REQUIRE(rank.cells[static_cast<std::size_t>(chunk)].value == sum);
         }
       }
@@ -89,57 +89,57 @@ TEST_CASE("after the last step all ranks hold the sum, whoever sends to whom") {
 
 TEST_CASE("messages, bytes and the clock are those of the formulas") {
   constexpr double kBytes = 1 << 20;
-  for (int ranks = 2; ranks <= kMostTheatreRanks; ++ranks) {
+  for (int ranks = 2; ranks <= kMostScheduleRanks; ++ranks) {
     INFO(ranks);
-    const Theatre ring = plan_theatre(AllReduceKind::ring, ranks, 2 * ranks, kBytes, kLink);
-    const TheatreMoment end = ring.after(ring.steps.size());
+    const Schedule ring = plan_schedule(AllReduceKind::ring, ranks, 2 * ranks, kBytes, kLink);
+    const ScheduleMoment end = ring.after(ring.steps.size());
     REQUIRE(ring.steps.size() == static_cast<std::size_t>(ring_messages(ranks)));
-    for (const TheatreRank& rank : end.ranks) {
+    for (const ScheduleRank& rank : end.ranks) {
       CHECK(rank.sent == ring_messages(ranks));
       CHECK(rank.sent_bytes == Approx(ring_bytes(ranks, kBytes)).epsilon(1e-12));
     }
     CHECK(end.clock_us == Approx(ring_all_reduce_us(kLink, ranks, kBytes)).epsilon(1e-12));
-    const TheatreTotals totals = totals_of(ring, end);
+    const ScheduleTotals totals = totals_of(ring, end);
     CHECK(totals.messages == totals.messages_so_far);
-    const Theatre naive = plan_theatre(AllReduceKind::naive, ranks, 3, kBytes, kLink);
+    const Schedule naive = plan_schedule(AllReduceKind::naive, ranks, 3, kBytes, kLink);
     CHECK(naive.end_us() == Approx(naive_all_reduce_us(kLink, ranks, kBytes)).epsilon(1e-12));
-    const TheatreTotals root = totals_of(naive, naive.after(naive.steps.size()));
+    const ScheduleTotals root = totals_of(naive, naive.after(naive.steps.size()));
     CHECK(root.messages == root.messages_so_far);
     CHECK(root.bytes == root.bytes_so_far);
-    const Theatre tree = plan_theatre(AllReduceKind::tree, ranks, 3, kBytes, kLink);
+    const Schedule tree = plan_schedule(AllReduceKind::tree, ranks, 3, kBytes, kLink);
     CHECK(tree.steps.size() == 2 * static_cast<std::size_t>(std::ceil(std::log2(ranks))));
     CHECK(tree.end_us() == Approx(tree_all_reduce_us(kLink, ranks, kBytes)).epsilon(1e-12));
-    const TheatreTotals trunk = totals_of(tree, tree.after(tree.steps.size()));
+    const ScheduleTotals trunk = totals_of(tree, tree.after(tree.steps.size()));
     CHECK(trunk.messages == trunk.messages_so_far);
   }
 }
 
 TEST_CASE("a step changes what its moves say, all messages leaving before one arrives") {
-  const Theatre theatre = plan_theatre(AllReduceKind::ring, 3, 3, 12, kLink);
+  const Schedule schedule = plan_schedule(AllReduceKind::ring, 3, 3, 12, kLink);
   // One float a chunk: rank r begins with r + 1, r + 2, r + 3.
-  CHECK(values_of(theatre.after(0)) == std::vector<std::vector<double>>{{1, 2, 3}, {2, 3, 4}, {3, 4, 5}});
-  CHECK(values_of(theatre.after(1)) == std::vector<std::vector<double>>{{1, 2, 8}, {3, 3, 4}, {3, 7, 5}});
-  CHECK(values_of(theatre.after(2)) == std::vector<std::vector<double>>{{1, 9, 8}, {3, 3, 12}, {6, 7, 5}});
-  CHECK(values_of(theatre.after(4)) == std::vector<std::vector<double>>{{6, 9, 12}, {6, 9, 12}, {6, 9, 12}});
-  const TheatreMoment first = theatre.after(1);
+  CHECK(values_of(schedule.after(0)) == std::vector<std::vector<double>>{{1, 2, 3}, {2, 3, 4}, {3, 4, 5}});
+  CHECK(values_of(schedule.after(1)) == std::vector<std::vector<double>>{{1, 2, 8}, {3, 3, 4}, {3, 7, 5}});
+  CHECK(values_of(schedule.after(2)) == std::vector<std::vector<double>>{{1, 9, 8}, {3, 3, 12}, {6, 7, 5}});
+  CHECK(values_of(schedule.after(4)) == std::vector<std::vector<double>>{{6, 9, 12}, {6, 9, 12}, {6, 9, 12}});
+  const ScheduleMoment first = schedule.after(1);
   CHECK(first.ranks[0].cells[2].ranks == 0b101U);
   CHECK(first.ranks[0].cells[2].changed);
   CHECK_FALSE(first.ranks[0].cells[1].changed);
-  CHECK(values_of(theatre.after(2)) == values_of(theatre.after(2)));
-  CHECK(values_of(theatre.after(1)) != values_of(theatre.after(2)));
+  CHECK(values_of(schedule.after(2)) == values_of(schedule.after(2)));
+  CHECK(values_of(schedule.after(1)) != values_of(schedule.after(2)));
 }
 
 TEST_CASE("a ring of more ranks than chunks: who has none to send sends nothing") {
-  const Theatre theatre = plan_theatre(AllReduceKind::ring, 4, 2, 64, kLink);
-  for (const TheatreStep& step : theatre.steps) CHECK(step.moves.size() == 2);
-  const TheatreMoment end = theatre.after(theatre.steps.size());
+  const Schedule schedule = plan_schedule(AllReduceKind::ring, 4, 2, 64, kLink);
+  for (const ScheduleStep& step : schedule.steps) CHECK(step.moves.size() == 2);
+  const ScheduleMoment end = schedule.after(schedule.steps.size());
   CHECK(end.all_hold_the_sum());
-  for (const TheatreRank& rank : end.ranks) CHECK(rank.sent < ring_messages(4));
+  for (const ScheduleRank& rank : end.ranks) CHECK(rank.sent < ring_messages(4));
 }
 
 TEST_CASE("plans that cannot be are refused") {
   const auto refused = [](int ranks, int chunks, double bytes, const Link& link) {
-    return error_of([&] { plan_theatre(AllReduceKind::ring, ranks, chunks, bytes, link); });
+    return error_of([&] { plan_schedule(AllReduceKind::ring, ranks, chunks, bytes, link); });
   };
   CHECK_THAT(refused(1, 1, 64, kLink), says("1 ranks") && says("2 to 16"));
   CHECK_THAT(refused(17, 1, 64, kLink), says("17 ranks"));
@@ -153,30 +153,30 @@ TEST_CASE("plans that cannot be are refused") {
 TEST_CASE("what a run recorded is the all-reduce that its ranks made") {
   const TempFolder folder;
   write_ring(folder, 4, 0);
-  const Theatre theatre = read_theatre(folder.path(), 0);
-  const Theatre plan = plan_theatre(AllReduceKind::ring, 4, 4, 4096 * 4, kLink);
-  CHECK(theatre.kind == AllReduceKind::ring);
-  CHECK(theatre.bytes == plan.bytes);
-  CHECK(theatre.link.latency_us == 50);
-  REQUIRE(theatre.steps.size() == plan.steps.size());
+  const Schedule schedule = read_schedule(folder.path(), 0);
+  const Schedule plan = plan_schedule(AllReduceKind::ring, 4, 4, 4096 * 4, kLink);
+  CHECK(schedule.kind == AllReduceKind::ring);
+  CHECK(schedule.bytes == plan.bytes);
+  CHECK(schedule.link.latency_us == 50);
+  REQUIRE(schedule.steps.size() == plan.steps.size());
   for (std::size_t i = 0; i <= plan.steps.size(); ++i)
-    CHECK(values_of(theatre.after(i)) == values_of(plan.after(i)));
-  CHECK(theatre.after(6).all_hold_the_sum());
-  CHECK(theatre.after(6).clock_us == 590);
-  CHECK(theatre.after(6).ranks[3].sent_bytes == ring_bytes(4, plan.bytes));
+    CHECK(values_of(schedule.after(i)) == values_of(plan.after(i)));
+  CHECK(schedule.after(6).all_hold_the_sum());
+  CHECK(schedule.after(6).clock_us == 590);
+  CHECK(schedule.after(6).ranks[3].sent_bytes == ring_bytes(4, plan.bytes));
 }
 
 TEST_CASE("a message that did not come, and a number that is no sum, are seen") {
   const TempFolder lost, wrong;
   write_ring(lost, 4, 0, 1);
-  const Theatre without = read_theatre(lost.path(), 0);
+  const Schedule without = read_schedule(lost.path(), 0);
   CHECK_FALSE(without.steps.back().moves.empty());
   CHECK_FALSE(without.after(6).all_hold_the_sum());
   std::size_t missing = 0;
-  for (const TheatreMove& move : without.steps.back().moves) missing += move.arrives ? 0 : 1;
+  for (const ScheduleMove& move : without.steps.back().moves) missing += move.arrives ? 0 : 1;
   CHECK(missing == 1);
   write_ring(wrong, 3, 0, 0, 0.5);
-  const TheatreMoment end = read_theatre(wrong.path(), 0).after(4);
+  const ScheduleMoment end = read_schedule(wrong.path(), 0).after(4);
   CHECK_FALSE(end.all_hold_the_sum());
   CHECK(end.ranks[0].cells[2].is_wrong());
 }
@@ -184,10 +184,10 @@ TEST_CASE("a message that did not come, and a number that is no sum, are seen") 
 TEST_CASE("an all-reduce that was cut off in its first phase is shown as far as it went") {
   const TempFolder folder;
   write_ring(folder, 4, 0, 20);  // of 24 messages: chunk 2 is rank 2's alone
-  const Theatre theatre = read_theatre(folder.path(), 0);
-  CHECK_FALSE(theatre.after(theatre.steps.size()).all_hold_the_sum());
+  const Schedule schedule = read_schedule(folder.path(), 0);
+  CHECK_FALSE(schedule.after(schedule.steps.size()).all_hold_the_sum());
   fs::remove(folder / "rank-0002.spans.jsonl");  // it had nothing to tell
-  const Theatre less = read_theatre(folder.path(), 0);
+  const Schedule less = read_schedule(folder.path(), 0);
   REQUIRE(less.ranks == 4);
   const auto& moves = less.steps.front().moves;
   const auto by_2 = std::find_if(moves.begin(), moves.end(), [](const auto& move) { return move.from == 2; });
@@ -196,18 +196,18 @@ TEST_CASE("an all-reduce that was cut off in its first phase is shown as far as 
   const auto to_2 = std::find_if(moves.begin(), moves.end(), [](const auto& move) { return move.to == 2; });
   REQUIRE(to_2 != moves.end());
   CHECK_FALSE(to_2->arrives);
-  CHECK(less.bytes == theatre.bytes);
-  CHECK(less.start == theatre.start);
+  CHECK(less.bytes == schedule.bytes);
+  CHECK(less.start == schedule.start);
 }
 
 TEST_CASE("of a later step the start is not known, and the ranks in each sum are") {
   const TempFolder folder;
   write_ring(folder, 3, 5);
-  const Theatre theatre = read_theatre(folder.path(), 5);
-  CHECK(std::isnan(theatre.after(0).ranks[0].cells[0].value));
-  CHECK(theatre.after(1).ranks[1].cells[0].value == 3);
-  CHECK(theatre.after(4).all_hold_the_sum());
-  CHECK_THAT(error_of([&] { read_theatre(folder.path(), 0); }), says("step 0") && says("run.trace_steps"));
+  const Schedule schedule = read_schedule(folder.path(), 5);
+  CHECK(std::isnan(schedule.after(0).ranks[0].cells[0].value));
+  CHECK(schedule.after(1).ranks[1].cells[0].value == 3);
+  CHECK(schedule.after(4).all_hold_the_sum());
+  CHECK_THAT(error_of([&] { read_schedule(folder.path(), 0); }), says("step 0") && says("run.trace_steps"));
 }
 
 TEST_CASE("the ring with which a run trains is read, whose neighbours go without saying") {
@@ -247,26 +247,26 @@ TEST_CASE("the ring with which a run trains is read, whose neighbours go without
     write_file_whole(folder / fmt::format("rank-{:04}.jsonl", rank), "");
     write_file_whole(folder / fmt::format("rank-{:04}.spans.jsonl", rank), spans.text());
   }
-  const TheatreRun run(folder.path());
-  REQUIRE(run.choices() == std::vector<TheatreChoice>{{7, "bucket.0"}});
-  const Theatre theatre = run.theatre(run.choices().front());
-  CHECK(theatre.bytes == 1200);
-  CHECK(theatre.steps.size() == 4);
-  CHECK(theatre.end_us() == 10);
-  CHECK(theatre.after(4).all_hold_the_sum());
-  CHECK(theatre.after(4).ranks[2].sent == 4);
+  const ScheduleRun run(folder.path());
+  REQUIRE(run.choices() == std::vector<ScheduleChoice>{{7, "bucket.0"}});
+  const Schedule schedule = run.schedule(run.choices().front());
+  CHECK(schedule.bytes == 1200);
+  CHECK(schedule.steps.size() == 4);
+  CHECK(schedule.end_us() == 10);
+  CHECK(schedule.after(4).all_hold_the_sum());
+  CHECK(schedule.after(4).ranks[2].sent == 4);
 }
 
 TEST_CASE("a run that tells of no all-reduce says what would") {
   const TempFolder none, other;
   write_file_whole(none / "run.toml", "");
-  CHECK_THAT(error_of([&] { TheatreRun run(none.path()); }), says("no spans") && says("run.trace_steps"));
+  CHECK_THAT(error_of([&] { ScheduleRun run(none.path()); }), says("no spans") && says("run.trace_steps"));
   MadeSpans().attempt(0).span(0, "loop", "forward", 1, 1).write(other);
-  CHECK_THAT(error_of([&] { TheatreRun run(other.path()); }),
+  CHECK_THAT(error_of([&] { ScheduleRun run(other.path()); }),
              says("no all-reduce") && says("comm.backend=ring"));
 }
 
-TEST_CASE("ranks and chunks that no theatre holds are refused") {
+TEST_CASE("ranks and chunks that no schedule holds are refused") {
   const TempFolder folder;
   const auto run_with = [&](int to, int chunk) {
     MadeSpans spans;
@@ -284,7 +284,7 @@ TEST_CASE("ranks and chunks that no theatre holds are refused") {
                      .add("to", to));
     spans.write(folder);
     write_file_whole(folder / "rank-0000.jsonl", "");
-    return error_of([&] { read_theatre(folder.path(), 0); });
+    return error_of([&] { read_schedule(folder.path(), 0); });
   };
   CHECK_THAT(run_with(30'000, 0), says("30001 ranks"));
   CHECK_THAT(run_with(1, 30'000), says("30001 chunks"));

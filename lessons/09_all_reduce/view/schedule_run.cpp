@@ -1,4 +1,4 @@
-#include "09_all_reduce/view/theatre_run.h"
+#include "09_all_reduce/view/schedule_run.h"
 
 #include <fmt/format.h>
 
@@ -37,7 +37,7 @@ struct Message {
 };
 using Messages = std::map<MoveKey, Message>;
 
-TheatreMove move_of(const MoveKey& key, const Message& message) {
+ScheduleMove move_of(const MoveKey& key, const Message& message) {
   const auto& [phase, from, to, chunk] = key;
   const SpanRow& first = message.sent != nullptr ? *message.sent : *message.received;
   const SpanRow& last = message.received != nullptr ? *message.received : *message.sent;
@@ -55,33 +55,33 @@ TheatreMove move_of(const MoveKey& key, const Message& message) {
 }
 
 /// Steps in order; each ends no earlier than the one before it.
-void set_steps(Theatre& theatre, const Messages& messages) {
-  std::map<StepKey, TheatreStep> steps;
+void set_steps(Schedule& schedule, const Messages& messages) {
+  std::map<StepKey, ScheduleStep> steps;
   for (const auto& [key, message] : messages) {
-    const TheatreMove move = move_of(key, message);
-    TheatreStep& step = steps[{std::get<0>(key), message.step()}];
+    const ScheduleMove move = move_of(key, message);
+    ScheduleStep& step = steps[{std::get<0>(key), message.step()}];
     step.phase = std::get<0>(key);
     step.begin_us = step.moves.empty() ? move.begin_us : std::min(step.begin_us, move.begin_us);
     step.end_us = std::max(step.end_us, move.end_us);
     step.moves.push_back(move);
   }
   for (auto& [key, step] : steps) {
-    step.index = theatre.steps_of(step.phase);
-    step.end_us = std::max(step.end_us, theatre.end_us());
-    theatre.steps.push_back(std::move(step));
+    step.index = schedule.steps_of(step.phase);
+    step.end_us = std::max(step.end_us, schedule.end_us());
+    schedule.steps.push_back(std::move(step));
   }
 }
 
 /// Of each chunk, and of all. A message whose sender said nothing has its chunk's bytes; a chunk of which
 /// nobody did is as large as the largest.
-double set_bytes(Theatre& theatre, std::vector<double>& by_chunk) {
-  by_chunk.assign(static_cast<std::size_t>(theatre.chunks), std::nan(""));
-  const auto of_chunk = [&](const TheatreMove& move) -> double& {
+double set_bytes(Schedule& schedule, std::vector<double>& by_chunk) {
+  by_chunk.assign(static_cast<std::size_t>(schedule.chunks), std::nan(""));
+  const auto of_chunk = [&](const ScheduleMove& move) -> double& {
     return by_chunk[static_cast<std::size_t>(move.first_chunk)];
   };
   double most = 0, sum = 0;
-  for (const TheatreStep& step : theatre.steps) {
-    for (const TheatreMove& move : step.moves) {
+  for (const ScheduleStep& step : schedule.steps) {
+    for (const ScheduleMove& move : step.moves) {
       of_chunk(move) = std::fmax(of_chunk(move), move.bytes);
       most = std::fmax(most, move.bytes);
     }
@@ -90,37 +90,37 @@ double set_bytes(Theatre& theatre, std::vector<double>& by_chunk) {
     if (std::isnan(bytes)) bytes = most;
     sum += bytes;
   }
-  for (TheatreStep& step : theatre.steps) {
-    for (TheatreMove& move : step.moves) move.bytes = of_chunk(move);
+  for (ScheduleStep& step : schedule.steps) {
+    for (ScheduleMove& move : step.moves) move.bytes = of_chunk(move);
   }
   return sum;
 }
 
-void set_start(Theatre& theatre, bool is_known, const std::vector<double>& by_chunk) {
-  for (int rank = 0; rank < theatre.ranks; ++rank) {
-    std::vector<double>& values = theatre.start.emplace_back();
+void set_start(Schedule& schedule, bool is_known, const std::vector<double>& by_chunk) {
+  for (int rank = 0; rank < schedule.ranks; ++rank) {
+    std::vector<double>& values = schedule.start.emplace_back();
     double begin = 0;
     for (const double bytes : by_chunk) {
       const auto element = static_cast<std::int64_t>(begin / sizeof(float));
-      values.push_back(is_known ? theatre_value(rank, element) : std::nan(""));
+      values.push_back(is_known ? schedule_value(rank, element) : std::nan(""));
       begin += bytes;
     }
   }
 }
 
 /// What run.toml does not say is seen: in a ring all ranks send in the first step.
-AllReduceKind kind_of(const ConfigText& config, bool is_training, const Theatre& theatre) {
+AllReduceKind kind_of(const ConfigText& config, bool is_training, const Schedule& schedule) {
   if (is_training) return AllReduceKind::ring;
   if (const auto said = choice_named<AllReduceKind>(value_in(config, "comm.algorithm"))) return *said;
-  const std::size_t first = theatre.steps.empty() ? 0 : theatre.steps.front().moves.size();
-  return first == static_cast<std::size_t>(theatre.ranks) ? AllReduceKind::ring
-         : first == 1 && theatre.ranks > 3                ? AllReduceKind::naive
-                                                          : AllReduceKind::tree;
+  const std::size_t first = schedule.steps.empty() ? 0 : schedule.steps.front().moves.size();
+  return first == static_cast<std::size_t>(schedule.ranks) ? AllReduceKind::ring
+         : first == 1 && schedule.ranks > 3                ? AllReduceKind::naive
+                                                           : AllReduceKind::tree;
 }
 
 }  // namespace
 
-TheatreRun::TheatreRun(const fs::path& run, RunGoesOn goes_on) : where_(run.string()) {
+ScheduleRun::ScheduleRun(const fs::path& run, RunGoesOn goes_on) : where_(run.string()) {
   check_run_folder(run);
   try {
     config_ = config_of(run);
@@ -143,13 +143,13 @@ TheatreRun::TheatreRun(const fs::path& run, RunGoesOn goes_on) : where_(run.stri
     throw Error("the spans of the run tell of no all-reduce step by step", where_, kWhichRuns);
 }
 
-void TheatreRun::check_ranks() const {
-  if (ranks_ <= kMostTheatreRanks) return;
-  throw Error(fmt::format("the run has {} ranks, the theatre has room for {}", ranks_, kMostTheatreRanks),
+void ScheduleRun::check_ranks() const {
+  if (ranks_ <= kMostScheduleRanks) return;
+  throw Error(fmt::format("the run has {} ranks, the view has room for {}", ranks_, kMostScheduleRanks),
               where_, "a run on fewer ranks");
 }
 
-bool TheatreRun::read_rank(const fs::path& run, int rank) {
+bool ScheduleRun::read_rank(const fs::path& run, int rank) {
   const fs::path file = RunFolder{run}.spans_file(rank);
   SpanTableBuilder builder(file.string());
   bool any = false;
@@ -177,7 +177,7 @@ bool TheatreRun::read_rank(const fs::path& run, int rank) {
   return any;
 }
 
-void TheatreRun::list_choices(RunGoesOn goes_on) {
+void ScheduleRun::list_choices(RunGoesOn goes_on) {
   // Of a training run's ring a phase alone is another collective; of the lesson's it is one that was cut off.
   const auto is_all_reduce = [](const std::vector<Row>& rows) {
     bool reduced = false, spread = false;
@@ -189,9 +189,9 @@ void TheatreRun::list_choices(RunGoesOn goes_on) {
   };
   last_steps_.resize(static_cast<std::size_t>(ranks_), -1);
   for (auto& [key, rows] : rows_) {
-    const TheatreChoice choice{key.first, key.second};
+    const ScheduleChoice choice{key.first, key.second};
     if (!is_all_reduce(rows) || (goes_on == RunGoesOn::yes && !is_whole(choice))) continue;
-    if (choices_.size() < kMostTheatreChoices) {
+    if (choices_.size() < kMostScheduleChoices) {
       choices_.push_back(choice);
     } else {
       ++left_out_;
@@ -201,18 +201,18 @@ void TheatreRun::list_choices(RunGoesOn goes_on) {
 }
 
 /// What all ranks have gone on from, and what made the sum everywhere.
-bool TheatreRun::is_whole(const TheatreChoice& choice) const {
+bool ScheduleRun::is_whole(const ScheduleChoice& choice) const {
   const std::int64_t reached = *std::min_element(last_steps_.begin(), last_steps_.end());
   if (choice.step != reached) return choice.step < reached;
   try {
-    const Theatre theatre = made(choice);
-    return theatre.after(theatre.steps.size()).all_hold_the_sum();
+    const Schedule schedule = made(choice);
+    return schedule.after(schedule.steps.size()).all_hold_the_sum();
   } catch (const Error&) {
     return false;
   }
 }
 
-std::vector<TheatreRun::Row> TheatreRun::rows_of(const TheatreChoice& choice) const {
+std::vector<ScheduleRun::Row> ScheduleRun::rows_of(const ScheduleChoice& choice) const {
   using Said = std::tuple<CollectivePhase, int, int, int, int, int>;
   std::vector<Row> out;
   std::map<int, std::set<Said>> said;
@@ -241,7 +241,7 @@ std::vector<TheatreRun::Row> TheatreRun::rows_of(const TheatreChoice& choice) co
   return out;
 }
 
-Theatre TheatreRun::theatre(const TheatreChoice& choice) const {
+Schedule ScheduleRun::schedule(const ScheduleChoice& choice) const {
   if (std::find(choices_.begin(), choices_.end(), choice) == choices_.end())
     throw Error(fmt::format("step {} of the run tells of no all-reduce", choice.step), where_,
                 fmt::format("steps {} to {} do; a run keeps those of its first run.trace_steps steps",
@@ -249,9 +249,9 @@ Theatre TheatreRun::theatre(const TheatreChoice& choice) const {
   return made(choice);
 }
 
-Theatre TheatreRun::made(const TheatreChoice& choice) const {
+Schedule ScheduleRun::made(const ScheduleChoice& choice) const {
   const std::vector<Row> rows = rows_of(choice);
-  Theatre out{.ranks = ranks_, .chunks = 1, .start = {}, .of = choice.of, .run_step = choice.step};
+  Schedule out{.ranks = ranks_, .chunks = 1, .start = {}, .of = choice.of, .run_step = choice.step};
   Messages messages;
   for (const Row& row : rows) {
     const SpanRow& span = row.span;
@@ -264,12 +264,12 @@ Theatre TheatreRun::made(const TheatreChoice& choice) const {
   const bool is_training = rows.front().is_training;
   check_room(out, messages.size());
   if (is_training && out.chunks != ranks_)
-    throw Error(fmt::format("rings of {} among {} ranks: the theatre shows one ring", out.chunks, ranks_),
+    throw Error(fmt::format("rings of {} among {} ranks: the view shows one ring", out.chunks, ranks_),
                 where_, "a run with mesh.tp=1");
   set_steps(out, messages);
-  if (out.steps.size() > kMostTheatreSteps)
-    throw Error(fmt::format("an all-reduce of {} steps has no room in the theatre", out.steps.size()), where_,
-                fmt::format("at most {}", kMostTheatreSteps));
+  if (out.steps.size() > kMostScheduleSteps)
+    throw Error(fmt::format("an all-reduce of {} steps has no room in the view", out.steps.size()), where_,
+                fmt::format("at most {}", kMostScheduleSteps));
   out.kind = kind_of(config_, is_training, out);
   out.link = link_in(config_);
   std::vector<double> by_chunk;
@@ -278,24 +278,24 @@ Theatre TheatreRun::made(const TheatreChoice& choice) const {
   return out;
 }
 
-void TheatreRun::check_room(const Theatre& theatre, std::size_t messages) const {
+void ScheduleRun::check_room(const Schedule& schedule, std::size_t messages) const {
   if (messages == 0)
-    throw Error(fmt::format("step {} of the run tells of no message between ranks", theatre.run_step), where_,
-                kWhichRuns);
-  if (theatre.chunks > kMostTheatreChunks)
-    throw Error(fmt::format("a buffer of {} chunks has no room in the theatre", theatre.chunks), where_,
-                fmt::format("at most {}", kMostTheatreChunks));
-  if (messages > kMostTheatreMoves)
-    throw Error(fmt::format("an all-reduce of {} messages has no room in the theatre", messages), where_,
-                fmt::format("at most {}", kMostTheatreMoves));
+    throw Error(fmt::format("step {} of the run tells of no message between ranks", schedule.run_step),
+                where_, kWhichRuns);
+  if (schedule.chunks > kMostScheduleChunks)
+    throw Error(fmt::format("a buffer of {} chunks has no room in the view", schedule.chunks), where_,
+                fmt::format("at most {}", kMostScheduleChunks));
+  if (messages > kMostScheduleMoves)
+    throw Error(fmt::format("an all-reduce of {} messages has no room in the view", messages), where_,
+                fmt::format("at most {}", kMostScheduleMoves));
 }
 
-Theatre read_theatre(const fs::path& run, std::int64_t step) {
-  const TheatreRun all(run);
-  for (const TheatreChoice& choice : all.choices()) {
-    if (choice.step == step) return all.theatre(choice);
+Schedule read_schedule(const fs::path& run, std::int64_t step) {
+  const ScheduleRun all(run);
+  for (const ScheduleChoice& choice : all.choices()) {
+    if (choice.step == step) return all.schedule(choice);
   }
-  return all.theatre({step, ""});
+  return all.schedule({step, ""});
 }
 
 }  // namespace isobar::lesson_09

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "09_all_reduce/view/theatre.h"
+#include "09_all_reduce/view/schedule.h"
 #include "draw/sketch.h"
 
 namespace isobar::lesson_09 {
@@ -20,28 +20,28 @@ const char* all_reduce_formula(AllReduceKind kind);
 std::string microseconds_text(double us);
 
 /// What comes next and, of one message of it, the numbers; at the end what all ranks hold.
-std::string theatre_sentence(const Theatre& theatre, std::size_t done);
+std::string schedule_sentence(const Schedule& schedule, std::size_t done);
 
 /// Messages and bytes so far beside the formulas, one line each.
-std::vector<std::string> theatre_counter_lines(const Theatre& theatre, const TheatreMoment& moment);
+std::vector<std::string> schedule_counter_lines(const Schedule& schedule, const ScheduleMoment& moment);
 
 /// The moment behind `done` steps, with the moves of the step that follows; those before it are dim. Below
 /// the cells stands what each rank sent. `height` of the cells at scale 1; 0 = as high as is read well.
 /// Gives the y where it ends.
-float paint_theatre(Sketch& sketch, const Theatre& theatre, std::size_t done, PlotPoint at, float width,
-                    float height = 0);
+float paint_schedule(Sketch& sketch, const Schedule& schedule, std::size_t done, PlotPoint at, float width,
+                     float height = 0);
 
 /// What that needs above and below the cells, in the pixels of the canvas.
-float theatre_rest_height(Sketch& sketch, const Theatre& theatre, float width);
+float schedule_rest_height(Sketch& sketch, const Schedule& schedule, float width);
 
 /// A bar of all steps in the colours of their phases, filled up to now, and what the link's formula says.
-float paint_theatre_clock(Sketch& sketch, const Theatre& theatre, std::size_t done, PlotPoint at,
-                          float width);
+float paint_schedule_clock(Sketch& sketch, const Schedule& schedule, std::size_t done, PlotPoint at,
+                           float width);
 
 /// Steps done at a place on that bar, 0 to 1.
-std::size_t theatre_step_at(const Theatre& theatre, double part);
+std::size_t schedule_step_at(const Schedule& schedule, double part);
 
 /// What the looks of cells and arrows mean.
-float paint_theatre_legend(Sketch& sketch, const Theatre& theatre, PlotPoint at, float width);
+float paint_schedule_legend(Sketch& sketch, const Schedule& schedule, PlotPoint at, float width);
 
 }  // namespace isobar::lesson_09

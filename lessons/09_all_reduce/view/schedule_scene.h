@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "09_all_reduce/view/theatre_run.h"
+#include "09_all_reduce/view/schedule_run.h"
 #include "draw/scene.h"
 #include "log/run_files.h"
 
 namespace isobar::lesson_09 {
 
 /// What a plan is made of.
-struct TheatrePlan {
+struct SchedulePlan {
   AllReduceKind kind = AllReduceKind::ring;
   double ranks = 4;
   double chunks = 4;
@@ -21,14 +21,14 @@ struct TheatrePlan {
   double gbit_per_s = 10;
 };
 
-class TheatreShow : public Scene {
+class ScheduleScene : public Scene {
  public:
   /// Reads the chosen run where it is another, or, every few seconds at most, where spans of a rank grew or
   /// it ended.
   bool take(const SceneInput& input, std::size_t shown) override;
   std::string problem() const override { return problem_; }
   std::string hint() const override { return hint_; }
-  std::size_t last() const override { return theatre_ ? theatre_->steps.size() : 0; }
+  std::size_t last() const override { return schedule_ ? schedule_->steps.size() : 0; }
   double step_every_s() const override { return 0.7; }
   std::vector<SceneControl> controls() const override;
   Asked turn(std::string_view name, std::size_t place) override;
@@ -38,7 +38,7 @@ class TheatreShow : public Scene {
   Drawing below() const override;
 
   /// Nothing where `problem` says why.
-  const std::optional<Theatre>& theatre() const { return theatre_; }
+  const std::optional<Schedule>& schedule() const { return schedule_; }
   bool shows_run() const { return of_run_.value_or(recorded_ != nullptr); }
   /// The all-reduces of the run, in words.
   const std::vector<std::string>& choices() const { return choices_; }
@@ -46,21 +46,21 @@ class TheatreShow : public Scene {
  private:
   void keep_run(const SceneRun& run, double now_s);
   void read_run();
-  void keep_theatre();
+  void keep_schedule();
   void add_plan(std::vector<SceneControl>& out) const;
   void add_recorded(std::vector<SceneControl>& out) const;
 
-  TheatrePlan plan_;
+  SchedulePlan plan_;
   std::optional<bool> of_run_;  ///< else the plan; before it is chosen the run, where it has an all-reduce
-  TheatreChoice chosen_ = {.step = -1, .of = ""};  ///< of the run; step -1 = the first
-  std::string made_of_;                            ///< what `theatre_` was made of
-  std::optional<Theatre> theatre_;
+  ScheduleChoice chosen_ = {.step = -1, .of = ""};  ///< of the run; step -1 = the first
+  std::string made_of_;                             ///< what `schedule_` was made of
+  std::optional<Schedule> schedule_;
   std::string problem_, hint_;
   SceneRun run_;               ///< that `recorded_` is of
   std::vector<Stamp> stamps_;  ///< of the spans of all its ranks
   double looked_s_ = 0;        ///< when these were looked at
   bool begins_again_ = false;
-  std::unique_ptr<const TheatreRun> recorded_;
+  std::unique_ptr<const ScheduleRun> recorded_;
   std::vector<std::string> choices_;
   std::string run_problem_, run_hint_;  ///< why it has none
   Box clock_ = {};                      ///< of the picture that was painted last
