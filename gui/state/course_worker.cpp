@@ -137,7 +137,7 @@ void CourseWorker::read_questions() {
   CourseQuestions all = all_questions(places_.home);
   for (const auto& [lesson, error] : all.problems) mine_.problems[lesson] = sentence_of(error);
   for (const auto& [lesson, goals] : places_.goals) {
-    for (const Question& question : opening_questions(all.questions, lesson))
+    for (const Question& question : opening_questions(all, lesson))
       mine_.openings[lesson].push_back(question.id);
   }
   for (const Question& question : all.questions) mine_.asked[question.id];

@@ -76,8 +76,10 @@ CourseFolder::CourseFolder(const std::string& questions) {
     fs::remove(home / "lessons" / lesson / "questions.toml");
     fs::remove(home / "lessons" / lesson / "reveal.md");
   }
-  if (!questions.empty())
-    write_file_whole(home / "lessons/01_baseline/questions.toml", std::string_view(questions));
+  if (questions.empty()) return;
+  write_file_whole(home / "lessons/01_baseline/questions.toml", std::string_view(questions));
+  write_file_whole(home / "lessons/02_workers/questions.toml",
+                   std::string_view("opens_with = [\"01.forward_ms\"]\n"));
 }
 
 AppOptions CourseFolder::options() const {

@@ -22,7 +22,6 @@ with = { run = ["plain"], of = "forward_us" }
 hints = ["Shorter than backward.", "A quarter of a step."]
 wrong = [{ answer = "above", says = "Only {value} ms are forward." }]
 reveal = "Forward takes {value} ms."
-again = ["02_workers"]
 [[question.run]]
 name = "plain"
 

@@ -106,9 +106,9 @@ def check_giveaway(text, questions):
                 yield f"\"{words}\" gives {question['id']} away"
 
 
-def questions_of(folder):
+def asked_in(folder):
     file = folder / "questions.toml"
-    return tomllib.loads(file.read_text()).get("question", []) if file.is_file() else []
+    return tomllib.loads(file.read_text()) if file.is_file() else {}
 
 
 def check_questions(folder, questions):
@@ -131,20 +131,22 @@ def check_questions(folder, questions):
             yield "questions.toml", f"no question serves goal {number}: {goal}"
 
 
-def check_openings(lessons, asked):
-    """Of each lesson but the first: how many questions of earlier ones open it."""
+def check_openings(lessons, asked, opens_with):
+    """Questions of earlier lessons open each lesson but the first."""
     for place, lesson in enumerate(lessons):
-        opening = [question["id"] for earlier in lessons[:place] for question in asked[earlier] if lesson in question.get("again", [])]
-        late = [question["id"] for other in lessons[place:] for question in asked[other] if lesson in question.get("again", [])]
+        earlier = {question["id"] for name in lessons[:place] for question in asked[name]}
+        opening = opens_with[lesson]
         if place and len(opening) != OPENING:
             yield lesson, f"{len(opening)} questions of earlier lessons open it, not {OPENING}: {', '.join(opening)}"
-        for name in late:
-            yield lesson, f"{name} cannot open it: it is of no earlier lesson"
+        for name in opening:
+            if name not in earlier:
+                yield lesson, f"{name} cannot open it: it is of no earlier lesson"
 
 
 def faults(root):
     folders = [folder for folder in sorted((root / "lessons").glob("[0-9][0-9]_*")) if (folder / "lesson.toml").is_file()]
-    asked = {folder.name: questions_of(folder) for folder in folders}
+    files = {folder.name: asked_in(folder) for folder in folders}
+    asked = {name: file.get("question", []) for name, file in files.items()}
     everything = [question for questions in asked.values() for question in questions]
     for page in pages_of(root):
         text, name = page.read_text(), str(page.relative_to(root))
@@ -159,7 +161,7 @@ def faults(root):
     for folder in folders:
         for file, fault in check_questions(folder, asked[folder.name]):
             yield f"lessons/{folder.name}/{file}", fault
-    for lesson, fault in check_openings([folder.name for folder in folders], asked):
+    for lesson, fault in check_openings(list(files), asked, {name: file.get("opens_with", []) for name, file in files.items()}):
         yield f"lessons/{lesson}", fault
 
 

@@ -51,13 +51,11 @@ QUESTIONS = """[[question]]
 id = "01.worth"
 goal = 1
 giveaway = ["1.31 times"]
-again = ["02_two"]
 [[question]]
 id = "01.curve"
 goal = 2
-again = ["02_two"]
 """
-LATER = '[[question]]\nid = "02.a"\ngoal = 1\n'
+LATER = 'opens_with = ["01.worth", "01.curve"]\n[[question]]\nid = "02.a"\ngoal = 1\n'
 GOOD = {
     "README.md": "# Top\n\n[one](lessons/01_one/README.md#idea), 11.31 times, 1.31 times2\n",
     "lessons/glossary.md": "# Glossary\n\n## all-reduce\n\nA sum.\n",
@@ -98,9 +96,9 @@ BAD = [  # file, what is replaced, by what, what is said
     ("lessons/01_one/reveal.md", "## Measured", "## worth", "01.worth has 2 sections"),
     ("lessons/01_one/questions.toml", "1.31 times", "1.3", "too short to mean anything"),
     ("lessons/01_one/questions.toml", "goal = 2\n", "", "no question serves goal 2: b"),
-    ("lessons/01_one/questions.toml", 'again = ["02_two"]\n[[', "[[", "1 questions of earlier lessons open it, not 2"),
-    ("lessons/02_two/questions.toml", "goal = 1\n", 'goal = 1\nagain = ["01_one"]\n', "it is of no earlier lesson"),
-    ("lessons/02_two/questions.toml", LATER, "", "asks nothing"),
+    ("lessons/02_two/questions.toml", ', "01.curve"', "", "1 questions of earlier lessons open it, not 2"),
+    ("lessons/02_two/questions.toml", "01.curve", "02.a", "it is of no earlier lesson"),
+    ("lessons/02_two/questions.toml", LATER[LATER.index("[["):], "", "asks nothing"),
 ]
 
 

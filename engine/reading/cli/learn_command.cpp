@@ -125,7 +125,7 @@ bool ask_and_reveal(Walk& walk, const Question& question) {
 /// Questions of earlier lessons, asked again. False: the learner left.
 bool open_with_earlier(Walk& walk) {
   const CourseQuestions all = all_questions(walk.learner.home);
-  for (const Question& question : opening_questions(all.questions, walk.lesson.name)) {
+  for (const Question& question : opening_questions(all, walk.lesson.name)) {
     const std::string mark = "opening " + question.id;
     if (walk.is_done(mark)) continue;
     heading("First, a question from lesson " + question.lesson);

@@ -123,7 +123,6 @@ const TomlKeys<Draft>& question_keys() {
        {"hints", &Draft::hints},
        {"wrong", &Draft::wrong, kWrongKeys},
        {"reveal", &Draft::reveal},
-       {"again", &Draft::again},
        {"choice", &Draft::choices, kChoiceKeys},
        {"run", [](Entry entry, Draft& out) { out.run_tables = tables_in(entry); }}});
   return kKeys;
@@ -132,12 +131,14 @@ const TomlKeys<Draft>& question_keys() {
 /// What all runs of a file take over, and its questions.
 struct QuestionFile : NeededRun {
   std::vector<TomlTable> questions;
+  std::vector<std::string> opens_with;
 };
 
 const TomlKeys<QuestionFile>& file_keys() {
   static const TomlKeys<QuestionFile> kKeys(
       "a file of questions",
-      {{"preset", &QuestionFile::preset},
+      {{"opens_with", &QuestionFile::opens_with},
+       {"preset", &QuestionFile::preset},
        {"steps", &QuestionFile::steps, 1, kMostSteps},
        {"repeats", &QuestionFile::repeats, 1, kMostRepeats},
        {"question", [](Entry entry, QuestionFile& out) { out.questions = tables_in(entry); }}});
@@ -190,9 +191,10 @@ Question question_of(const TomlTable& table, const std::string& lesson, const Ne
 }  // namespace
 
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
-                                      const std::string& lesson) {
+                                      const std::string& lesson, std::vector<std::string>* opens_with) {
   QuestionFile all;
   file_keys().take(parse_toml(text, file), all);
+  if (opens_with != nullptr) *opens_with = all.opens_with;
   std::vector<Question> out;
   for (const TomlTable& table : all.questions) {
     out.push_back(question_of(table, lesson, all));

@@ -1,6 +1,7 @@
 #include "course/question.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "config/lesson.h"
 #include "core/error.h"
@@ -31,17 +32,42 @@ const QuestionChoice* Question::choice(std::string_view key) const {
   return find_by(choices, &QuestionChoice::key, key);
 }
 
-std::vector<Question> read_questions(const fs::path& home, const std::string& lesson) {
+std::vector<Question> read_questions(const fs::path& home, const std::string& lesson,
+                                     std::vector<std::string>* opens_with) {
   const fs::path file = home / "lessons" / lesson / "questions.toml";
   if (!fs::exists(file)) return {};
-  return parse_questions(read_text_file(file, kMostTomlBytes), file.string(), lesson);
+  return parse_questions(read_text_file(file, kMostTomlBytes), file.string(), lesson, opens_with);
 }
+
+namespace {
+
+/// Error for an id that its lesson does not have. A lesson that is not here, or cannot be read, may have any.
+void check_openings(const std::vector<std::string>& opens_with, const CourseQuestions& earlier,
+                    const std::string& lesson) {
+  std::vector<std::string> ids;
+  for (const Question& question : earlier.questions) ids.push_back(question.id);
+  for (const std::string& id : opens_with) {
+    const std::string number = id.substr(0, id.find('.') + 1);
+    const bool is_here =
+        std::any_of(ids.begin(), ids.end(), [&](const std::string& one) { return one.starts_with(number); });
+    if (is_here && !holds(ids, id))
+      throw Error("no earlier lesson has the question " + printable(id, 80),
+                  "lessons/" + lesson + "/questions.toml: opens_with",
+                  did_you_mean(id, ids, "./isobar quiz --list"));
+  }
+}
+
+}  // namespace
 
 CourseQuestions all_questions(const fs::path& home) {
   CourseQuestions out;
   for (const std::string& lesson : lesson_names(home)) {
     try {
-      for (Question& question : read_questions(home, lesson)) out.questions.push_back(std::move(question));
+      std::vector<std::string> opens_with;
+      std::vector<Question> own = read_questions(home, lesson, &opens_with);
+      check_openings(opens_with, out, lesson);
+      out.openings[lesson] = std::move(opens_with);
+      std::move(own.begin(), own.end(), std::back_inserter(out.questions));
     } catch (const Error& error) {
       out.problems.emplace(lesson, error);
     }
@@ -49,10 +75,12 @@ CourseQuestions all_questions(const fs::path& home) {
   return out;
 }
 
-std::vector<Question> opening_questions(const std::vector<Question>& all, const std::string& lesson) {
+std::vector<Question> opening_questions(const CourseQuestions& all, const std::string& lesson) {
   std::vector<Question> out;
-  for (const Question& question : all) {
-    if (holds(question.again, lesson) && out.size() < kMostOpeningQuestions) out.push_back(question);
+  const auto* const ids = find_in(all.openings, lesson);
+  if (ids == nullptr) return out;
+  for (const std::string& id : *ids) {
+    if (const Question* const found = find_by(all.questions, &Question::id, id)) out.push_back(*found);
   }
   return out;
 }

@@ -27,8 +27,6 @@ inline constexpr const char* kDirections[] = {"down", "same", "up"};
 /// Where a question may be asked.
 inline constexpr std::array<const char*, 2> kQuestionBeats = {"predict", "break"};
 
-inline constexpr std::size_t kMostOpeningQuestions = 2;
-
 /// A run that a question needs. Its settings are those of the lesson and preset, then the question's `set`,
 /// then its own.
 struct NeededRun {
@@ -75,9 +73,8 @@ struct Question {
   std::map<std::string, std::vector<std::string>> with;  ///< arguments of the rule
   std::vector<std::string> hints;                        ///< each reveals more; none gives the answer
   std::vector<Misconception> wrong;
-  std::string reveal;              ///< with placeholders
-  std::vector<std::string> again;  ///< lessons whose opening asks it again
-  std::string origin;              ///< "file:line:column" of it
+  std::string reveal;  ///< with placeholders
+  std::string origin;  ///< "file:line:column" of it
 
   /// The argument of its rule, or `otherwise`.
   std::string argument(std::string_view name, const std::string& otherwise = "") const;
@@ -89,22 +86,25 @@ struct Question {
 /// The questions of a text. Error (exit code 2, file:line:column, what, hint) for anything that is wrong in
 /// it: an unknown key, kind, rule or argument, a missing field, two of one id, a run that the rule does not
 /// name. Names of lessons, presets and settings are checked where runs are looked for, names of placeholders
-/// where a text is filled.
+/// where a text is filled. `opens_with` gets the ids of the questions of earlier lessons that open this one.
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
-                                      const std::string& lesson);
+                                      const std::string& lesson,
+                                      std::vector<std::string>* opens_with = nullptr);
 
 /// Questions of a lesson, in order; none where it has no such file.
-std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson);
+std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson,
+                                     std::vector<std::string>* opens_with = nullptr);
 
 struct CourseQuestions {
   std::vector<Question> questions;
-  std::map<std::string, Error> problems;  ///< lesson -> why its questions cannot be read
+  std::map<std::string, Error> problems;                     ///< lesson -> why its questions cannot be read
+  std::map<std::string, std::vector<std::string>> openings;  ///< lesson -> ids, its opens_with
 };
 /// Questions of all lessons, in the order of the ladder.
 CourseQuestions all_questions(const std::filesystem::path& home);
 
-/// The questions of earlier lessons that open this one: at most two, those that ask for it in `again`.
-std::vector<Question> opening_questions(const std::vector<Question>& all, const std::string& lesson);
+/// The questions of earlier lessons that open this one.
+std::vector<Question> opening_questions(const CourseQuestions& all, const std::string& lesson);
 
 /// The one of this id, whole or without its lesson's number where that is plain; Error (exit code 2) with the
 /// nearest, or the problem of the lesson that it would be of.

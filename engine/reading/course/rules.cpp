@@ -209,11 +209,6 @@ void check_question(const Question& question) {
   if (rule.check != nullptr) rule.check(question);
   for (const Misconception& one : question.wrong) check_misconception(question, one);
   check_placeholders(question);
-  for (const std::string& lesson : question.again) {
-    if (lesson <= question.lesson)
-      wrong(question, printable(lesson, 80) + " does not come after " + question.lesson,
-            "`again` names later lessons");
-  }
 }
 
 }  // namespace isobar

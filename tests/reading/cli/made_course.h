@@ -23,7 +23,6 @@ kind = "number"
 beat = "predict"
 unit = "GPUs"
 tolerance = 0
-again = ["02_workers"]
 ask = "Four ranks share a model, and there are four models. How many GPUs?"
 why = "It decides what a job asks for."
 giveaway = ["sixteen"]
@@ -34,6 +33,7 @@ reveal = "{you} said, {truth} it is."
 )";
 
 inline constexpr const char* kQuestions = R"(
+opens_with = ["01.gpus"]
 preset = "cpu_micro"
 steps = 30
 repeats = 3

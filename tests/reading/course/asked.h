@@ -28,8 +28,8 @@ wrong = [
   { answer = "below", says = "{you} cannot keep up." },
 ]
 reveal = "You said {you}, it is {truth}: {best_value} samples/s."
-again = ["05_fusion"]
 
+# Its runs.
 [[question.run]]
 name = "w1"
 set = ["data.workers=1"]

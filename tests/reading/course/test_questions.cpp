@@ -53,7 +53,6 @@ TEST_CASE("a question is read with its runs, which take over what the file and t
   CHECK(best.with.at("of") == std::vector<std::string>{"samples_per_s"});
   CHECK(best.hints.size() == 2);
   CHECK(best.wrong.at(1).answer == "below");
-  CHECK(best.again == std::vector<std::string>{"05_fusion"});
   CHECK(best.origin == "q.toml:5:1");
   REQUIRE(best.runs.size() == 2);
   CHECK(best.runs[0].preset == "cpu_micro");
@@ -118,8 +117,6 @@ TEST_CASE("a mistake in a questions.toml is said with file, line, what and a hin
        {"answer = \"rises\"", "answer = \"raises\"", "\"raises\" is not a possible answer", "35:1",
         "did you mean rises?"},
        {"key = \"rises\"", "key = \"same\"", "two choices have the key same", "35:1", "each has its own"},
-       {"again = [\"05_fusion\"]", "again = [\"01_baseline\"]", "01_baseline does not come after", "5:1",
-        "`again`"},
        {"hints = [\"Nothing is random in it.\"]\n", "", "0 hints", "35:1", "one to three"},
        {"giveaway = [\"main.cpp:1\"]\n", "", "it has no giveaway", "63:1", "giveaway lists"}});
 }
@@ -212,12 +209,16 @@ TEST_CASE("questions are found by id, and those of earlier lessons open a later 
   write_questions(home.path(), "01_baseline", "");
   write_questions(home.path(), "02_workers", all_kinds());
   fs::create_directories(home / "lessons/05_fusion");
-  std::ofstream(home / "lessons/05_fusion/lesson.toml") << "title = \"x\"\n";
+  write_questions(home.path(), "05_fusion", "");
   CHECK(read_questions(home.path(), "01_baseline").empty());
-  CHECK(read_questions(home.path(), "05_fusion").empty());  // it has no such file
+  CHECK(read_questions(home.path(), "05_fusion").empty());
   const auto opening = [&](const std::string& lesson) {
-    return opening_questions(all_questions(home.path()).questions, lesson);
+    return opening_questions(all_questions(home.path()), lesson);
   };
+  const auto open_05 = [&](const std::string& ids) {
+    write_questions(home.path(), "05_fusion", "opens_with = [" + ids + "]\n");
+  };
+  open_05("\"02.best_workers\"");
   CHECK(all_questions(home.path()).questions.size() == 4);
   CHECK(find_question(home.path(), "02.best_workers").goal == 2);
   CHECK(find_question(home.path(), "best_workers").id == "02.best_workers");
@@ -226,12 +227,19 @@ TEST_CASE("questions are found by id, and those of earlier lessons open a later 
   REQUIRE(opening("05_fusion").size() == 1);
   CHECK(opening("05_fusion")[0].id == "02.best_workers");
   CHECK(opening("02_workers").empty());
-  std::string others =
-      replaced(all_kinds(), "again = [\"05_fusion\"]", "again = [\"06_ddp\", \"05_fusion\"]");
+  std::string others = all_kinds();
   for (std::size_t at = others.find("\"02."); at != std::string::npos; at = others.find("\"02."))
     others.replace(at, 4, "\"03.");
   write_questions(home.path(), "03_gpu_loader", others);
-  CHECK(opening("05_fusion").size() == 2);
+  open_05("\"03.best_workers\", \"02.best_workers\"");
+  REQUIRE(opening("05_fusion").size() == 2);
+  CHECK(opening("05_fusion")[0].id == "03.best_workers");
+  open_05("\"02.best_worker\"");
+  const CourseQuestions wrong = all_questions(home.path());
+  REQUIRE(wrong.problems.contains("05_fusion"));
+  CHECK_THAT(
+      wrong.problems.at("05_fusion").text(),
+      says("no earlier lesson has the question 02.best_worker") && says("did you mean 02.best_workers?"));
   CHECK_THAT(error_of([&] { find_question(home.path(), "best_workers"); }),
              says("02.best_workers, 03.best_workers"));
 }
