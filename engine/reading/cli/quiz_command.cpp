@@ -70,8 +70,9 @@ void add_question(Report& out, Json& all, const Question& question, QuestionStat
 Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
   const CourseProgress progress = read_progress(learner.progress);
   const Looked looked = {learner, progress, known_runs(learner.runs), rates_if_kept(), lesson.empty()};
-  const CourseQuestions asked = lesson.empty() ? all_questions(learner.home)
-                                               : CourseQuestions{read_questions(learner.home, lesson), {}, {}};
+  const CourseQuestions asked = lesson.empty()
+                                    ? all_questions(learner.home)
+                                    : CourseQuestions{read_questions(learner.home, lesson), {}, {}};
   Report out;
   add_problems(out, progress, asked.problems);
   Json questions = Json::array();
