@@ -41,14 +41,14 @@ TEST_CASE("a kernel's time on the device appears in its stage only, and stages a
   timer.enter(Stage::forward);
   spin(20'000, gpu_stream());
   timer.enter(Stage::optimize);
-  const StageTimes times = timer.finish().take();
+  const DeviceTimes times = timer.finish().take();
   CHECK(of(times, Stage::forward) >= 40'000);
   CHECK(of(times, Stage::forward) < of(times, Stage::backward));
   CHECK(of(times, Stage::backward) >= 60'000);
   CHECK(of(times, Stage::optimize) < 20'000);
   CHECK(times.rest_us < 20'000);
   CHECK(std::abs(parts(times) - times.step_us) <= kRounding_us);
-  CHECK(times.step_host_us < times.step_us);  // the host only asked for it
+  CHECK(times.host.step_us < times.step_us);  // the host only asked for it
 }
 
 TEST_CASE("while the host works and the device has nothing to do, the stage grows on both clocks") {
@@ -59,9 +59,9 @@ TEST_CASE("while the host works and the device has nothing to do, the stage grow
   std::this_thread::sleep_for(std::chrono::milliseconds(30));
   timer.enter(Stage::forward);
   spin(5000, gpu_stream());
-  const StageTimes times = timer.finish().take();
+  const DeviceTimes times = timer.finish().take();
   CHECK(of(times, Stage::load) >= 29'000);  // two clocks, of which one may run a little slower
-  CHECK(times.stage_host_us[static_cast<std::size_t>(Stage::load)] >= 30'000);
+  CHECK(times.host.stage_us[static_cast<std::size_t>(Stage::load)] >= 30'000);
 }
 
 TEST_CASE("finishing a step does not wait for a kernel in flight") {
@@ -71,9 +71,9 @@ TEST_CASE("finishing a step does not wait for a kernel in flight") {
   spin(1'000'000, gpu_stream());
   PendingStageTimes pending = timer.finish();
   CHECK_FALSE(pending.ready());
-  const StageTimes times = pending.take();
+  const DeviceTimes times = pending.take();
   CHECK(of(times, Stage::forward) >= 1'000'000);
-  CHECK(times.step_host_us < times.step_us);
+  CHECK(times.host.step_us < times.step_us);
 }
 
 TEST_CASE(

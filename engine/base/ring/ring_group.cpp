@@ -35,6 +35,19 @@ void RingGroup::broadcast(std::span<double> values, int root) {
        .out = bytes});
 }
 
+std::string RingGroup::broadcast(std::string text) {
+  auto size = static_cast<double>(text.size());
+  broadcast({&size, 1});
+  text.resize(static_cast<std::size_t>(size));
+  auto* const bytes = reinterpret_cast<std::byte*>(text.data());
+  run({.kind = RingKind::broadcast,
+       .type = CombineType::u8,
+       .elements = static_cast<std::int64_t>(text.size()),
+       .in = bytes,
+       .out = bytes});
+  return text;
+}
+
 void RingGroup::all_reduce(std::span<double> values, Reduced reduced) {
   auto* const bytes = reinterpret_cast<std::byte*>(values.data());
   run({.kind = RingKind::all_reduce,

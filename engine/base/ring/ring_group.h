@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "core/error.h"
@@ -30,6 +31,8 @@ class RingGroup {
   void largest(std::span<double> values) { all_reduce(values, Reduced::largest); }
   /// From `root`.
   void broadcast(std::span<double> values, int root = 0);
+  /// The text of rank 0, on every rank.
+  std::string broadcast(std::string text);
 
   /// What this rank sent in the last collective and when, step by step; empty alone.
   const std::vector<CollectiveStep>& steps() const { return steps_; }
@@ -44,7 +47,7 @@ class RingGroup {
   int rank_;
   int size_;
   std::int64_t timeout_us_;
-  bool* followed_;                      ///< of the meeting
+  bool* followed_;                      ///< RingMeeting::followed
   std::unique_ptr<RingEngine> engine_;  ///< null alone
   std::unique_ptr<CallBoard> calls_;    ///< null alone
   std::int64_t called_ = 0;

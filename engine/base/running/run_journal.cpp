@@ -7,10 +7,8 @@
 
 #include "check/yours.h"
 #include "core/clock.h"
-#include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"
-#include "record/run_removal.h"
 
 namespace isobar {
 namespace {
@@ -18,33 +16,6 @@ namespace {
 constexpr int kSchema = 1;
 
 }  // namespace
-
-JournalFolder take_journal_folder(const std::string& lesson, const std::filesystem::path& resumed,
-                                  const std::filesystem::path& run_dir, Console& console) {
-  JournalFolder out;
-  if (!resumed.empty()) {
-    out.folder = {resumed};
-  } else if (run_dir.empty()) {
-    out.folder = make_run_folder("runs", lesson);
-  } else {
-    out.folder = take_run_folder(run_dir);
-  }
-  out.owner = RunOwner(out.folder.path, host_name());
-  remove_parts(out.folder.path);
-  out.attempt = next_attempt(out.folder);
-  console.keep_in(out.folder.console_file());
-  return out;
-}
-
-void write_run_toml(const JournalFolder& journal, const std::string& lesson, const Config& config,
-                    const std::string& environment) {
-  const std::string again =
-      journal.attempt > 0
-          ? "# Attempt " + std::to_string(journal.attempt) + " at a run of lesson " + lesson + "\n"
-          : "# A run of lesson " + lesson + ". Again: ./isobar run " + lesson + " --config run.toml\n";
-  write_file_whole(journal.folder.attempt_file(journal.attempt),
-                   again + to_toml(config) + "\n" + environment);
-}
 
 RunJournal::RunJournal(Console& console, JournalFolder folder, const RunConfig& run, const JournalStart& from)
     : console_(console), folder_(std::move(folder)) {
@@ -58,6 +29,7 @@ RunJournal::RunJournal(Console& console, JournalFolder folder, const RunConfig& 
   spans_ = std::make_unique<SpanWriter>(files.spans_file(from.rank), flush_ms, start, begin_us_,
                                         from.first_step, from.silent ? 0 : run.trace_steps, attempt());
   status_ = StatusSlot(files.path, from.rank);
+  if (from.rank == 0) events_ = std::make_unique<TfEventsWriter>(files.path / "tb", host_name());
 }
 
 JsonLine begin_line(const std::string& lesson, const LoadedConfig& loaded, int attempt, int rank, int world) {
@@ -83,7 +55,29 @@ JsonLine begin_line(const std::string& lesson, const LoadedConfig& loaded, int a
   return line;
 }
 
+JsonLine step_line(std::int64_t step, std::int64_t t_us, std::int64_t epoch, std::int64_t samples,
+                   const StageTimes& times, const StageTimes* host) {
+  JsonLine line("step");
+  line.add("step", step).add("t_us", t_us).add("epoch", epoch).add("samples", samples);
+  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
+    if (!times.entered[stage]) continue;
+    line.add(fmt::format("{}_us", kStageNames[stage]), times.stage_us[stage]);
+    if (host != nullptr) line.add(fmt::format("{}_host_us", kStageNames[stage]), host->stage_us[stage]);
+  }
+  line.add("step_us", times.step_us);
+  if (host != nullptr) line.add("step_host_us", host->step_us);
+  return line;
+}
+
 std::int64_t RunJournal::since_begin_us() const { return steady_us() - begin_us_; }
+
+void RunJournal::trace(std::string_view track, std::int64_t step,
+                       const std::vector<StageInterval>& intervals) {
+  if (!spans_->wants(step)) return;
+  for (const auto& [stage, begin_us, end_us] : intervals)
+    spans_->add(
+        {.track = track, .name = name_of(stage), .step = step, .begin_us = begin_us, .end_us = end_us});
+}
 
 void RunJournal::trace_loop(std::string_view name, std::int64_t begin_us, std::int64_t step) {
   spans_->add({.track = "loop", .name = name, .step = step, .begin_us = begin_us, .end_us = steady_us()});

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "config/load.h"
 #include "core/error.h"
@@ -17,6 +18,8 @@
 #include "record/run_summary.h"
 #include "record/span_writer.h"
 #include "record/stream_writer.h"
+#include "record/tfevents_writer.h"
+#include "running/stage_clock.h"
 
 namespace isobar {
 
@@ -26,15 +29,6 @@ struct JournalFolder {
   int attempt = 0;      ///< how often the run was resumed
   RunOwner owner = {};  ///< held by rank 0
 };
-
-/// Makes or takes the folder: that of the run it resumes, or `run_dir`, or, both empty, a new one below
-/// runs/; from then on the console is kept in it. Called by rank 0, which broadcasts the path.
-JournalFolder take_journal_folder(const std::string& lesson, const std::filesystem::path& resumed,
-                                  const std::filesystem::path& run_dir, Console& console);
-
-/// Writes run.toml: `config`, and the table of environment_toml. One rank does.
-void write_run_toml(const JournalFolder& journal, const std::string& lesson, const Config& config,
-                    const std::string& environment);
 
 /// What the streams of one rank begin with.
 struct JournalStart {
@@ -56,9 +50,12 @@ class RunJournal {
   void flush() { stream_->flush(); }
   SpanWriter& spans() { return *spans_; }
   StatusSlot& status() { return status_; }
+  TfEventsWriter* events() { return events_.get(); }  ///< for TensorBoard; rank 0's, null on others
   std::int64_t since_begin_us() const;
   std::int64_t begin_us() const { return begin_us_; }
 
+  /// Spans of stages, where those of `step` are kept.
+  void trace(std::string_view track, std::int64_t step, const std::vector<StageInterval>& intervals);
   /// A span on track "loop" from `begin_us` (steady clock) until now, of what is no step and lies before
   /// `step`.
   void trace_loop(std::string_view name, std::int64_t begin_us, std::int64_t step);
@@ -77,6 +74,7 @@ class RunJournal {
   JournalFolder folder_;
   std::unique_ptr<StreamWriter> stream_;
   std::unique_ptr<SpanWriter> spans_;
+  std::unique_ptr<TfEventsWriter> events_;
   StatusSlot status_;
   std::int64_t begin_us_ = 0;
   bool ended_ = false;
@@ -84,5 +82,10 @@ class RunJournal {
 
 /// The first line of a stream, as far as every run has it.
 JsonLine begin_line(const std::string& lesson, const LoadedConfig& loaded, int attempt, int rank, int world);
+
+/// The line of a step, as far as every run has it; `t_us` since the run began, `samples` of this rank. With
+/// `host` the stages are also there as they were on the host's clock.
+JsonLine step_line(std::int64_t step, std::int64_t t_us, std::int64_t epoch, std::int64_t samples,
+                   const StageTimes& times, const StageTimes* host = nullptr);
 
 }  // namespace isobar

@@ -128,37 +128,19 @@ void Comm::check_same(std::string_view what, const std::string& text) {
       core_->place(), "start all ranks with the same program and configuration", Exit::bad_input);
 }
 
-struct Comm::PendingMax::State {
-  std::shared_ptr<CommCore> core;
-  CommCore::Exchange exchange;
-};
-
-Comm::PendingMax::PendingMax() = default;
-Comm::PendingMax::PendingMax(PendingMax&&) noexcept = default;
-Comm::PendingMax& Comm::PendingMax::operator=(PendingMax&&) noexcept = default;
-Comm::PendingMax::~PendingMax() = default;
-
-Comm::PendingMax Comm::start_max(double mine, std::string_view what) {
-  PendingMax out;
+std::function<double()> Comm::start_max(double mine, std::string_view what) {
   const std::string_view bytes(reinterpret_cast<const char*>(&mine), sizeof(mine));
-  out.state_ =
-      std::make_unique<PendingMax::State>(PendingMax::State{core_, core_->begin_exchange(what, bytes)});
-  return out;
-}
-
-bool Comm::PendingMax::done() const { return !state_ || state_->exchange.pending->done(); }
-
-double Comm::PendingMax::value() {
-  if (!state_) return 0;
-  double out = -std::numeric_limits<double>::infinity();
-  for (const std::string& text : state_->core->end_exchange(state_->exchange)) {
-    double value = 0;
-    std::memcpy(&value, text.data(), sizeof(value));
-    out = std::isnan(value) ? value : std::max(out, value);
-    if (std::isnan(out)) break;
-  }
-  state_.reset();
-  return out;
+  auto exchange = std::make_shared<CommCore::Exchange>(core_->begin_exchange(what, bytes));
+  return [core = core_, exchange] {
+    double out = -std::numeric_limits<double>::infinity();
+    for (const std::string& text : core->end_exchange(*exchange)) {
+      double value = 0;
+      std::memcpy(&value, text.data(), sizeof(value));
+      out = std::isnan(value) ? value : std::max(out, value);
+      if (std::isnan(out)) break;
+    }
+    return out;
+  };
 }
 
 void Comm::begin_step(std::int64_t step) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -70,22 +71,8 @@ class Comm {
   /// Error (exit code 1) on all ranks unless `text` is the same on all: it names the first line that differs,
   /// and whose it is. `what` is what the text describes: "parameters".
   void check_same(std::string_view what, const std::string& text);
-  /// The largest of all, not waited for until `value`.
-  class PendingMax {
-   public:
-    PendingMax();
-    PendingMax(PendingMax&&) noexcept;
-    PendingMax& operator=(PendingMax&&) noexcept;
-    ~PendingMax();
-    bool done() const;
-    double value();  ///< waits
-
-   private:
-    friend class Comm;
-    struct State;
-    std::unique_ptr<State> state_;
-  };
-  PendingMax start_max(double mine, std::string_view what);
+  /// The largest of all; what it returns waits for it.
+  std::function<double()> start_max(double mine, std::string_view what);
 
   // Steps, spans and status are of the world and all its groups: one call does for all.
   /// Steps are numbered from 0; the first three of an attempt are checked as with comm.check, and so are the

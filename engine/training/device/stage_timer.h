@@ -1,51 +1,29 @@
 #pragma once
-// Where the time of a step goes, on two clocks. A step is a bag of stages, each entered any number of times;
-// what no stage covers is the rest, and stages and rest sum to the step. The host's clock gives when the
-// program asked for work, the device's when that work was done: on a CPU they are one.
-#include <array>
-#include <cstddef>
-#include <cstdint>
+// Where the time of a step goes, on two clocks. The host's clock gives when the program asked for work, the
+// device's when that work was done: on a CPU they are one.
+#include <memory>
 #include <vector>
 
-#include "core/stage.h"
 #include "device/device_clock.h"
 #include "device/event_pool.h"
+#include "running/stage_clock.h"
 
 namespace isobar {
 
-/// Microseconds of one step. On a device a stage lasts from when the device has done all that was asked of it
-/// before the stage until it has done all of the stage: while the host loads and the device has nothing to
-/// do, `load` grows.
-struct StageTimes {
-  std::array<std::int64_t, kStageNames.size()> stage_us{};       ///< on the device's clock
-  std::array<std::int64_t, kStageNames.size()> stage_host_us{};  ///< on the host's
-  std::array<bool, kStageNames.size()> entered{};
-  std::int64_t rest_us = 0;  ///< outside of all stages, measured like them: what the page does between them
-  std::int64_t rest_host_us = 0;
-  std::int64_t step_us = 0;  ///< from first to last; stages and rest sum to it
-  std::int64_t step_host_us = 0;
-};
-
-/// A stretch of time in which one stage ran.
-struct StageInterval {
-  Stage stage;
-  std::int64_t begin_us;  ///< on the host's steady clock (core/clock.h)
-  std::int64_t end_us;
+/// On the device's clock a stage lasts from when the device has done all that was asked of it before the
+/// stage until it has done all of the stage: while the host loads and the device has nothing to do, `load`
+/// grows.
+struct DeviceTimes : StageTimes {
+  StageTimes host = {};
 };
 
 /// The times of a step whose end the device may not have reached yet.
 class PendingStageTimes {
  public:
-  PendingStageTimes(PendingStageTimes&& other) noexcept;
-  PendingStageTimes& operator=(PendingStageTimes&& other) noexcept;
-  PendingStageTimes(const PendingStageTimes&) = delete;
-  PendingStageTimes& operator=(const PendingStageTimes&) = delete;
-  ~PendingStageTimes();
-
   /// Whether `take` would return without waiting; always on a CPU.
   bool ready() const;
   /// The times; waits for the device when they are not there yet. Once.
-  StageTimes take();
+  DeviceTimes take();
 
   /// Gives `time_us` of one stage to another: what a stage stood still for others. On a CPU; the device's
   /// clock measures its stages itself.
@@ -59,18 +37,22 @@ class PendingStageTimes {
 
  private:
   friend class StageTimer;
-  /// A point on the stream, and what ended there: a stage, or kStageNames.size() for the rest.
+  struct GiveBack {
+    EventPool* events;
+    void operator()(CUevent_st* event) const { events->give_back(event); }
+  };
+  /// A point on the stream, and what ended there: a stage, or StageClock::kRest.
   struct Mark {
-    CUevent_st* event;
+    std::unique_ptr<CUevent_st, GiveBack> event;
     std::size_t ended;
   };
-  PendingStageTimes() = default;
-  void give_back() noexcept;
+  /// Microseconds up to mark `i` from the one before.
+  double length_us(std::size_t i) const;
 
   EventPool* events_ = nullptr;
   std::vector<Mark> marks_;
   std::vector<StageInterval> intervals_;
-  StageTimes times_;
+  DeviceTimes times_;
 };
 
 /// Times one step: on the host's steady clock, and on a CUDA device by events on the current stream.
@@ -87,12 +69,9 @@ class StageTimer {
   PendingStageTimes finish();
 
  private:
-  void close();
+  void mark(std::size_t ended);
 
-  std::int64_t begin_us_;
-  std::int64_t since_us_;  ///< when the running stage, or the rest, began
-  std::size_t current_ = kStageNames.size();
-  bool keeps_intervals_;
+  StageClock host_;
   PendingStageTimes pending_;
 };
 

@@ -2,9 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "check/yours.h"
 #include "comm/link_probe.h"
-#include "config/fault.h"
 #include "core/text.h"
 #include "device/device.h"
 #include "device/precision.h"
@@ -122,12 +120,7 @@ void say_what_is_special(const RunPlan& plan, RunOutput& output, std::int64_t fi
     console.line(fmt::format("  graph   none: the {} steps of this run are all warm-up (graph.warmup = {})",
                              steps, config.graph.warmup));
   }
-  if (!yours().empty())
-    console.line(fmt::format("  YOURS   {} replaces a part of this lesson", printable(yours())));
-  if (config.run.fault == Fault::none) return;
-  const char* const fault = name_of(config.run.fault);
-  console.line(fmt::format("  FAULT   {}: {}", fault, fault_sentence(plan.fault)));
-  if (Board* const board = output.board()) board->mark_fault(fault);
+  announce_changes(output);
 }
 
 }  // namespace

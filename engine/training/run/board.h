@@ -3,8 +3,6 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
-#include <filesystem>
-#include <string>
 
 #include "record/tfevents_writer.h"
 #include "run/run_state.h"
@@ -14,14 +12,12 @@ namespace isobar {
 
 class Board {
  public:
-  Board(const std::filesystem::path& folder, const std::string& host) : events_(folder, host) {}
+  /// `events` outlives it.
+  explicit Board(TfEventsWriter& events) : events_(events) {}
 
   /// Sums since the last evaluation, so that a resumed run continues with them.
   void save(CheckpointState& state) const;
   void load(const CheckpointState& state, c10::Device device);
-
-  /// A run with a mistake on purpose carries a scalar of that name.
-  void mark_fault(const std::string& fault) { events_.scalar("Fault/" + fault, 1, 0); }
 
   /// The first loss is that of the untrained model: the curve begins there.
   void begin(double first_loss) { events_.scalar("Loss/train", first_loss, 0); }
@@ -33,7 +29,7 @@ class Board {
   void add_evaluation(std::int64_t step, const Evaluation& evaluation);
 
  private:
-  TfEventsWriter events_;
+  TfEventsWriter& events_;
   at::Tensor loss_sum_;
   std::int64_t steps_ = 0;
   std::int64_t samples_ = 0;

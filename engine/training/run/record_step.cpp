@@ -13,15 +13,6 @@
 namespace isobar {
 namespace {
 
-void add_stages(JsonLine& line, const StageTimes& times) {
-  for (std::size_t stage = 0; stage < kStageNames.size(); ++stage) {
-    if (!times.entered[stage]) continue;
-    line.add(fmt::format("{}_us", kStageNames[stage]), times.stage_us[stage]);
-    line.add(fmt::format("{}_host_us", kStageNames[stage]), times.stage_host_us[stage]);
-  }
-  line.add("step_us", times.step_us).add("step_host_us", times.step_host_us);
-}
-
 void add_sync(JsonLine& line, const SyncFigures& sync) {
   if (sync.calls == 0) return;
   if (sync.total_us >= 0) line.add("comm_total_us", sync.total_us);
@@ -36,11 +27,9 @@ void add_sync(JsonLine& line, const SyncFigures& sync) {
 
 }  // namespace
 
-void Recorder::record_step(const PendingStep& step, const StageTimes& times) {
+void Recorder::record_step(const PendingStep& step, const DeviceTimes& times) {
   const auto& [index, result, fetched, pending, t_us, loader, operators] = step;
-  JsonLine line("step");
-  line.add("step", index).add("t_us", t_us).add("epoch", result.epoch).add("samples", result.samples);
-  add_stages(line, times);
+  JsonLine line = step_line(index, t_us, result.epoch, result.samples, times, &times.host);
   if (result.loss.defined()) line.add("lr", result.learning_rate);
   line.add("stall_us", loader.stall_us).add("read_bytes", loader.read_bytes);
   if (loader.slots > 0) line.add("queue_slots", loader.ready);
@@ -129,7 +118,7 @@ std::function<bool(std::int64_t, std::int64_t)> Recorder::live(const std::string
     const int requested = StopSignals::requested();
     if (groups_.model().size() == 1) return requested == 0;
     // Ranks that share a model compute together, and stop together.
-    return groups_.model().start_max(requested, "stop while validating").value() == 0;
+    return groups_.model().start_max(requested, "stop while validating")() == 0;
   };
 }
 

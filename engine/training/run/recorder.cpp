@@ -90,7 +90,7 @@ void Recorder::finished(std::int64_t index, const StepResult& result, StageTimer
                    std::move(operators)};
   if (result.loss.defined())
     step.result.loss = result.loss.detach();  // the graph behind it ends with the step
-  trace("loop", index, step.times.intervals());
+  output_.trace("loop", index, step.times.intervals());
   pending_.push_back(std::move(step));
   record_done_steps(/*wait_for_all=*/false);
   probes_.done(index, progress_.steps_per_epoch);
@@ -129,20 +129,12 @@ LoaderCounts Recorder::loader_since_last_step() {
   return now;
 }
 
-void Recorder::trace(const char* track, std::int64_t step, const std::vector<StageInterval>& intervals) {
-  if (!output_.spans().wants(step)) return;
-  for (const auto& [stage, begin_us, end_us] : intervals) {
-    output_.spans().add(
-        {.track = track, .name = name_of(stage), .step = step, .begin_us = begin_us, .end_us = end_us});
-  }
-}
-
 void Recorder::record_done_steps(bool wait_for_all) {
   // The host goes at most two steps ahead of the device: each of them holds its batch.
   while (!pending_.empty() && (wait_for_all || pending_.size() > 2 || pending_.front().times.ready())) {
     PendingStep step = std::move(pending_.front());
     pending_.pop_front();
-    trace("device", step.index, probes_.device_intervals(step.times));
+    output_.trace("device", step.index, probes_.device_intervals(step.times));
     record_step(step, step.times.take());
   }
 }

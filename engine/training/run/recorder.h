@@ -14,17 +14,17 @@
 #include "run/rank_groups.h"
 #include "run/run_output.h"
 #include "run/run_plan.h"
-#include "run/steady_sums.h"
 #include "run/step.h"
 #include "run/step_figures.h"
 #include "run/step_probes.h"
+#include "run/training_sums.h"
 #include "train/evaluate.h"
 #include "train/step_graph.h"
 #include "train/training_state.h"
 
 namespace isobar {
 
-class Recorder final : public StepListener {
+class Recorder {
  public:
   /// All of these outlive it.
   Recorder(const RunPlan& plan, RankGroups& groups, RunOutput& output, Progress& progress);
@@ -64,6 +64,7 @@ class Recorder final : public StepListener {
   void put_into(CheckpointState& state) const;
 
  private:
+  friend Step;
   /// A step that the host is done with; the device may still be at it.
   struct PendingStep {
     std::int64_t index;
@@ -75,8 +76,8 @@ class Recorder final : public StepListener {
     std::shared_ptr<OperatorWatch> operators;  ///< set in the one step that is watched, else null
   };
 
-  void entered(Stage stage) override;
-  void finished(std::int64_t index, const StepResult& result, StageTimer& timer) override;
+  void entered(Stage stage);
+  void finished(std::int64_t index, const StepResult& result, StageTimer& timer);
   /// The third step, or the last of the warm-up.
   bool watches_operators(std::int64_t index) const;
   /// The loss and what else a step left on its device, on its way to host memory; on a CUDA device when a
@@ -86,8 +87,7 @@ class Recorder final : public StepListener {
   at::Tensor loss_of_all(const at::Tensor& loss);
   /// What the loader did since the last step; `ready` and `slots` are those of now.
   LoaderCounts loader_since_last_step();
-  void trace(const char* track, std::int64_t step, const std::vector<StageInterval>& intervals);
-  void record_step(const PendingStep& step, const StageTimes& times);
+  void record_step(const PendingStep& step, const DeviceTimes& times);
   /// `tells`: with the fields of a report.
   void add_figures(JsonLine& line, const PendingStep& step, const StepFigures& figures, bool tells);
   void write_operators(std::int64_t index, JsonLine& step, const OperatorRecord& record);
@@ -106,7 +106,7 @@ class Recorder final : public StepListener {
   std::int64_t live_begin_us_ = 0;
   std::deque<PendingStep> pending_;
   RunSummary summary_;
-  SteadySums sums_;
+  TrainingSums sums_;
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
 };

@@ -17,16 +17,20 @@ RankGroups meet(const RunPlan& plan, Console& console, JoinRanks join_ranks) {
   return {plan, join_ranks};
 }
 
+StopVote::StartMax start_max(Comm& world) {
+  if (world.size() == 1) return nullptr;
+  return [&world](double own) { return world.start_max(own, "stop"); };
+}
+
 }  // namespace
 
-RunParts::RunParts(const LessonInfo& lesson, const RunArguments& arguments,
-                   const std::vector<std::string>& command, JoinRanks join_ranks)
-    : plan(plan_run(lesson, arguments)),
+RunParts::RunParts(const RunStart& start, JoinRanks join_ranks)
+    : plan(plan_run(start)),
       progress(plan.begin()),
       groups(meet(plan, console, join_ranks)),
-      vote(groups.world(), StopSignals::requested) {
+      vote(start_max(groups.world()), StopSignals::requested) {
   groups.world().set_seam(rank_fault(plan.fault));
-  output = std::make_unique<RunOutput>(plan, groups, console, arguments.run_dir, command);
+  output = std::make_unique<RunOutput>(start, plan, groups, console);
   recorder = std::make_unique<Recorder>(plan, groups, *output, progress);
 }
 

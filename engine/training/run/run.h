@@ -9,9 +9,7 @@
 #include <vector>
 
 #include "comm/comm.h"
-#include "config/command_line.h"
 #include "config/config.h"
-#include "config/lesson.h"
 #include "record/console.h"
 #include "record/span_writer.h"
 #include "run/checkpoints.h"
@@ -22,8 +20,9 @@
 #include "run/run_output.h"
 #include "run/run_plan.h"
 #include "run/step.h"
-#include "run/stop_vote.h"
+#include "running/run_main.h"
 #include "running/signals.h"
+#include "running/stop_vote.h"
 #include "train/training_state.h"
 
 namespace isobar {
@@ -31,8 +30,7 @@ namespace isobar {
 /// What a run is made of; it begins when this is constructed (run/run_plan.h, rank_groups.h and run_output.h
 /// state its errors).
 struct RunParts {
-  RunParts(const LessonInfo& lesson, const RunArguments& arguments, const std::vector<std::string>& command,
-           JoinRanks join_ranks);
+  RunParts(const RunStart& start, JoinRanks join_ranks);
 
   /// All steps are done and scored; false after a stop on request.
   bool complete() const;

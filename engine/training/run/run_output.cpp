@@ -6,38 +6,25 @@
 
 #include <cmath>
 
-#include "core/machine.h"
 #include "device/device.h"
-#include "launch/rank_launcher.h"
-#include "running/environment.h"
 
 namespace isobar {
 namespace {
 
-std::string environment_of(const RunPlan& plan, const std::vector<std::string>& command) {
-  return environment_toml(
-      {{"cpu_kernels", cpu_capability()},
-       {"device", plan.device.str()},
-       {"device_is", device_text(plan.device)},
-       {"threads_by", plan.threads_by},
-       {"libtorch", fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH)}},
-      plan.threads, command);
-}
-
-/// Rank 0 broadcasts the folder.
-JournalFolder meet_in_folder(const RunPlan& plan, Comm& world, Console& console,
-                             const std::filesystem::path& run_dir, const std::vector<std::string>& command) {
-  if (world.rank() > 0) {
-    JournalFolder out{{world.all_gather_text("", "run folder").front()}};
-    out.attempt = std::stoi(world.all_gather_text("", "attempt").front());
-    return out;
-  }
-  JournalFolder out = take_journal_folder(plan.lesson.name, plan.resume.folder, run_dir, console);
-  if (world.size() > 1) show_run_folder(plan.ranks.meeting_file, out.folder.path);
-  world.all_gather_text(out.folder.path.string(), "run folder");
-  world.all_gather_text(std::to_string(out.attempt), "attempt");
-  write_run_toml(out, plan.lesson.name, plan.config(), environment_of(plan, command));
-  return out;
+JournalFolder meet(const RunStart& start, const RunPlan& plan, Comm& world, Console& console) {
+  const std::string libtorch =
+      fmt::format("{}.{}.{}", TORCH_VERSION_MAJOR, TORCH_VERSION_MINOR, TORCH_VERSION_PATCH);
+  const RunPlace place{.config = plan.config(),
+                       .about = {{"cpu_kernels", cpu_capability()},
+                                 {"device", plan.device.str()},
+                                 {"device_is", device_text(plan.device)},
+                                 {"threads_by", plan.threads_by},
+                                 {"libtorch", libtorch}},
+                       .threads = plan.threads,
+                       .resumed = plan.resume.folder};
+  return meet_in_folder(start, place, console, [&](const std::string& text) {
+    return world.all_gather_text(text, "run folder").front();
+  });
 }
 
 JournalStart start_of(const RunPlan& plan, RankGroups& groups) {
@@ -48,12 +35,11 @@ JournalStart start_of(const RunPlan& plan, RankGroups& groups) {
 
 }  // namespace
 
-RunOutput::RunOutput(const RunPlan& plan, RankGroups& groups, Console& console,
-                     const std::filesystem::path& run_dir, const std::vector<std::string>& command)
-    : RunJournal(console, meet_in_folder(plan, groups.world(), console, run_dir, command), plan.config().run,
+RunOutput::RunOutput(const RunStart& start, const RunPlan& plan, RankGroups& groups, Console& console)
+    : RunJournal(console, meet(start, plan, groups.world(), console), plan.config().run,
                  start_of(plan, groups)) {
   Comm& world = groups.world();
-  if (world.rank() == 0) board_ = std::make_unique<Board>(folder().path / "tb", host_name());
+  if (world.rank() == 0) board_ = std::make_unique<Board>(*events());
   world.tell(&spans(), &status(), folder().path);
   write_begin(plan, world);
 }

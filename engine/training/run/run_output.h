@@ -1,23 +1,19 @@
 #pragma once
 // The journal of a run that trains with libtorch, and its log for TensorBoard.
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "run/board.h"
 #include "run/rank_groups.h"
 #include "run/run_plan.h"
-#include "running/run_journal.h"
+#include "running/run_main.h"
 
 namespace isobar {
 
 class RunOutput : public RunJournal {
  public:
-  /// Makes or takes the run folder (`run_dir`, or the one that is resumed; both empty: a new one below
-  /// runs/), and writes run.toml and the first line of the stream. `command` is kept there. `console`
-  /// outlives it.
-  RunOutput(const RunPlan& plan, RankGroups& groups, Console& console, const std::filesystem::path& run_dir,
-            const std::vector<std::string>& command);
+  /// Makes or takes the run folder, and writes run.toml and the first line of the stream. `console` outlives
+  /// it.
+  RunOutput(const RunStart& start, const RunPlan& plan, RankGroups& groups, Console& console);
 
   Board* board() { return board_.get(); }  ///< rank 0's; null on others
 

@@ -14,21 +14,13 @@
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
+#include "model/attention_choice.h"
 #include "record/run_folder.h"
-#include "run/attention.h"
-#include "run/check_needs.h"
 #include "run/rank_agreement.h"
 #include "train/weights.h"
 
 namespace isobar {
 namespace {
-
-/// The launcher decides the number of ranks.
-RunArguments with_ranks(RunArguments arguments, const RankEnvironment& ranks) {
-  if (ranks.launched_by != LaunchedBy::nobody)
-    arguments.settings.sets.push_back("run.ranks=" + std::to_string(ranks.world));
-  return arguments;
-}
 
 /// Threads of tensor operations. Processes of this machine share its processors, unless Slurm gave each of
 /// them some of its own.
@@ -77,15 +69,43 @@ void check_memory(RunPlan& plan) {
       memory_hint(device, memory));
 }
 
-RunPlan find_plan(const LessonInfo& lesson, const RunArguments& arguments) {
+/// Error (exit code 2) for a form that this build, device, type or head size cannot run, with those that can;
+/// and for the fault math_attention where it would change nothing.
+std::string attention_text(const RunPlan& plan) {
+  if (!plan.honours("model.attention")) return "";
+  const Config& config = plan.config();
+  const std::int64_t patches = config.model.patch * config.model.patch;
+  const AttentionShape shape{.batch = config.train.global_batch,
+                             .heads = config.model.heads,
+                             .tokens = config.data.grid[0] * config.data.grid[1] / patches,
+                             .head_size = config.model.embed / config.model.heads,
+                             .type = half_type(config.amp.mode).value_or(c10::ScalarType::Float),
+                             .device = plan.device};
+  const AttentionKind kind = choose_attention(config.model.attention, shape);
+  if (plan.fault.fault == Fault::math_attention) {
+    if (kind != AttentionKind::math) return std::string("math (the fault), instead of ") + name_of(kind);
+    throw Error("attention is math already, and the fault math_attention would change nothing",
+                "run.fault = math_attention", "another model.attention, or another fault");
+  }
+  return name_of(kind) + std::string(config.model.attention == AttentionKind::automatic
+                                         ? " (picked by libtorch)"
+                                         : " (model.attention)");
+}
+
+RunPlan find_plan(const RunStart& start) {
   RunPlan out;
-  out.ranks = read_rank_environment();
-  out.lesson = lesson;
+  const LessonInfo& lesson = out.lesson = start.lesson;
+  out.ranks = start.ranks;
   check_takes_ranks(out.ranks, lesson.name, honours(lesson, "run.ranks"));
-  out.resume = find_resume(with_ranks(arguments, out.ranks), lesson.name);
+  out.resume = find_resume(start.arguments, lesson.name);
   out.loaded =
       resumed_config(lesson, out.resume, preset_device_kind(out.resume.settings, automatic_device_kind));
   out.device = rank_device(out.config().run.device, out.ranks);
+  if (lesson.needs == "cuda" && !out.device.is_cuda()) {
+    throw Error(
+        fmt::format("lesson {} needs a CUDA device, and this run is on {}", lesson.name, out.device.str()),
+        "run.device", fmt::format("./isobar show {} --recorded opens a run of another machine", lesson.name));
+  }
   out.data_root = data_root(out.config().data);
   return out;
 }
@@ -108,14 +128,13 @@ void check_first_weights(const RunPlan& plan) {
             .mark = lies_in_a_run(file) ? "" : kWeightsMark});
 }
 
-RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
-  RunPlan plan = find_plan(lesson, arguments);
-  check_needs(lesson, plan.device);
+RunPlan plan_run(const RunStart& start) {
+  RunPlan plan = find_plan(start);
   Config& config = plan.loaded.config;
   const RankEnvironment& ranks = plan.ranks;
   if (config.run.ranks != ranks.world) {
     throw Error(fmt::format("{} ranks are wanted, and this process is alone", config.run.ranks), "run.ranks",
-                "./isobar run " + lesson.name + " starts them; under Slurm srun does");
+                "./isobar run " + plan.lesson.name + " starts them; under Slurm srun does");
   }
   plan.mesh();
   if (config.run.measure == MeasureKind::synthetic) config.data.source = DataSource::synthetic;
@@ -134,7 +153,7 @@ RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments) {
   plan.page_config = with_fault(config, plan.fault);
   make_fault(plan.fault);
   seams::check_run(plan.page_config, plan.device);
-  plan.attention = attention_text(lesson, config, plan.fault, plan.device);
+  plan.attention = attention_text(plan);
   return plan;
 }
 

@@ -6,7 +6,6 @@
 #include <memory>
 #include <string>
 
-#include "config/command_line.h"
 #include "config/fault.h"
 #include "config/load.h"
 #include "core/memory.h"
@@ -14,9 +13,9 @@
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "launch/mesh.h"
-#include "launch/rank_environment.h"
 #include "run/progress.h"
 #include "run/resume.h"
+#include "running/run_main.h"
 
 namespace isobar {
 
@@ -57,6 +56,6 @@ struct RunPlan {
 
 /// Resolves everything, sets the process up for it (threads, precision, the fault) and refuses what cannot
 /// be: Error (exit code 2).
-RunPlan plan_run(const LessonInfo& lesson, const RunArguments& arguments);
+RunPlan plan_run(const RunStart& start);
 
 }  // namespace isobar

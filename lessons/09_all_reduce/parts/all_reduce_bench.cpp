@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 
+#include "config/fault.h"
 #include "core/text.h"
 #include "formula/link.h"
 #include "formula/link_fit.h"
@@ -47,7 +48,7 @@ std::string link_text(const LinkConfig& link) {
 
 RingPlace place_in_ring(const StandaloneRun& run) {
   const int n = run.size(), r = run.rank();
-  const bool apart = run.fault().fault == Fault::rank_order;
+  const bool apart = has_fault(Fault::rank_order);
   std::vector<int> order;
   for (int i = 0; i < n; ++i) order.push_back(apart ? i / 2 + i % 2 * ((n + 1) / 2) : i);
   const auto at = static_cast<int>(std::find(order.begin(), order.end(), r) - order.begin());
@@ -58,8 +59,8 @@ RingPlace place_in_ring(const StandaloneRun& run) {
 MessageLink link_of_run(const StandaloneRun& run) {
   const LinkConfig& config = run.config().comm.link;
   MessageLink out{link_of(config.latency_us, config.gbit_per_s)};
-  if (run.fault().fault == Fault::slow_link && run.fault().strikes_here()) out.slower = kSlowLink;
-  if (run.fault().fault == Fault::rank_order) out.link.bytes_per_us /= run.size() / 2.0;
+  if (has_fault(Fault::slow_link) && made_fault().strikes_here()) out.slower = kSlowLink;
+  if (has_fault(Fault::rank_order)) out.link.bytes_per_us /= run.size() / 2.0;
   return out;
 }
 
@@ -78,7 +79,7 @@ std::int64_t wrong_sums(std::span<const float> values, float scale, int ranks) {
 
 AllReduceBench::AllReduceBench(StandaloneRun& run, Messages& messages)
     : run_(run), messages_(messages), sizes_(bench_sizes(run.config().comm)) {
-  if (run.fault().fault == Fault::race) messages.forget_to_wait();
+  if (has_fault(Fault::race)) messages.forget_to_wait();
 }
 
 std::vector<std::string> AllReduceBench::text() const {
@@ -97,7 +98,7 @@ std::span<float> AllReduceBench::fill(std::int64_t step) {
   for (std::size_t i = 0; i < values_.size(); ++i)
     values_[i] =
         scale_ * static_cast<float>(messages_.rank() + 1 + static_cast<std::int64_t>(i) % kDifferent);
-  const FaultSetting& fault = run_.fault();
+  const FaultSetting& fault = made_fault();
   if (fault.fault == Fault::drop_message && fault.strikes_here() && fault.step == step) messages_.drop_next();
   return values_;
 }
@@ -105,7 +106,7 @@ std::span<float> AllReduceBench::fill(std::int64_t step) {
 void AllReduceBench::finish(StandaloneStep& step) {
   const auto bytes = static_cast<std::int64_t>(values_.size()) * kFloat;
   const auto size = static_cast<double>(bytes);
-  const double time_us = run_.largest(static_cast<double>(step.stage_us(Stage::comm)));
+  const double time_us = run_.largest(static_cast<double>(step.timer().times().of(Stage::comm)));
   const double wrong = run_.largest(static_cast<double>(wrong_sums(values_, scale_, messages_.size())));
   const double bits = bits_of(values_);
   const bool same_bits = run_.largest(bits) == -run_.largest(-bits);

@@ -70,6 +70,8 @@ TEST_CASE("ranks that met have sum, mean and broadcast, the same bits on all") {
       std::vector<double> highest = {static_cast<double>(group.rank()), -1.0 - group.rank()};
       group.largest(highest);
       if (highest != std::vector<double>{size - 1.0, -1.0}) ++wrong;
+      for (const std::string& text : {std::string(100'003, 'x'), std::string()})
+        if (group.broadcast(group.rank() == 0 ? text : "other") != text) ++wrong;
     });
     CHECK(wrong == 0);
     for (std::size_t i = 0; i < 7; ++i) {

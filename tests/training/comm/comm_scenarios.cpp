@@ -226,9 +226,9 @@ const AddScenario texts{
                       std::string(length * static_cast<std::size_t>(rank), static_cast<char>('a' + rank)),
                   "the text of rank " + std::to_string(rank));
       }
-      Comm::PendingMax most = comm.start_max(comm.rank() * 1.5, "most");
+      const std::function<double()> most = comm.start_max(comm.rank() * 1.5, "most");
       comm.barrier("between");
-      require(most.value() == (comm.size() - 1) * 1.5, "the largest");
+      require(most() == (comm.size() - 1) * 1.5, "the largest");
       comm.check_same("things", "one\ntwo\nthree");
       if (words.size() > 1) comm.check_same("parameters", comm.rank() == 1 ? "a [3]\nb [5]" : "a [3]\nb [4]");
       return 0;

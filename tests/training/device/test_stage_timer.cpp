@@ -37,7 +37,7 @@ TEST_CASE("finishing a step waits for nothing, and its times are ready when the 
   CHECK_FALSE(pending.ready());
   device.work(100'000);
   CHECK(pending.ready());
-  const StageTimes times = pending.take();
+  const DeviceTimes times = pending.take();
   CHECK(device.waits() == 0);
   CHECK(of(times, Stage::forward) == 400'000);
   CHECK(of(times, Stage::backward) == 500'000);
@@ -45,7 +45,7 @@ TEST_CASE("finishing a step waits for nothing, and its times are ready when the 
   CHECK(times.step_us == 920'000);
   CHECK(times.entered[static_cast<std::size_t>(Stage::backward)]);
   CHECK_FALSE(times.entered[static_cast<std::size_t>(Stage::load)]);
-  CHECK(times.step_host_us == 0);  // the host did nothing for it
+  CHECK(times.host.step_us == 0);  // the host did nothing for it
 }
 
 TEST_CASE("times that are asked for too early wait for the device") {
@@ -54,7 +54,7 @@ TEST_CASE("times that are asked for too early wait for the device") {
   StageTimer timer(&events);
   timer.enter(Stage::copy);
   device.launch(70);
-  const StageTimes times = timer.finish().take();
+  const DeviceTimes times = timer.finish().take();
   CHECK(device.waits() > 0);
   CHECK(of(times, Stage::copy) == 70);
 }
@@ -111,7 +111,7 @@ TEST_CASE("a stage that is entered several times has several intervals, and they
   timer.enter(Stage::optimize);
   PendingStageTimes pending = timer.finish();
   const std::vector<StageInterval> intervals = pending.intervals();
-  const StageTimes times = pending.take();
+  const DeviceTimes times = pending.take();
   REQUIRE(intervals.size() == 5);
   CHECK(intervals[3].stage == Stage::forward);
   CHECK(intervals[0].begin_us == before_us);

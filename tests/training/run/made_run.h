@@ -37,13 +37,21 @@ inline RunPlan made_plan(const Config& config, Resume resume, c10::Device device
   return plan;
 }
 
+inline RunStart made_start(const std::filesystem::path& folder) {
+  RunStart start;
+  start.lesson.name = "01_made";
+  start.arguments.run_dir = folder;
+  start.command = {"made"};
+  return start;
+}
+
 /// What a page would hold.
 struct MadeRun {
   MadeRun(const std::filesystem::path& folder, const Config& config, Resume resume = {},
           c10::Device device = c10::kCPU)
       : plan(made_plan(config, std::move(resume), device)),
         progress(plan.begin()),
-        output(plan, groups, quiet(console), plan.resume.wanted() ? "" : folder, {"made"}),
+        output(made_start(folder), plan, groups, quiet(console)),
         data(config.data, {}, "train", 0),
         loader(data, Sampler(data.size(), /*shuffle=*/false, 0), config.train.global_batch),
         adam(made_parameters(parameters, device), config.optim),

@@ -1,5 +1,5 @@
-// The values that a page holds, each without a process: recorder, checkpoints, guard of gradients, the vote
-// to stop, means of the steady steps.
+// The values that a page holds, each without a process: recorder, checkpoints, guard of gradients, means of
+// the steady steps.
 #include <cmath>
 #include <limits>
 #include <sstream>
@@ -7,8 +7,7 @@
 #include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "run/steady_sums.h"
-#include "run/stop_vote.h"
+#include "run/training_sums.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/set_clock.h"
@@ -31,8 +30,6 @@ std::vector<Json> lines_of(MadeRun& run, const std::string& kind) {
   }
   return out;
 }
-
-int asked_for = 0;
 
 }  // namespace
 
@@ -198,21 +195,8 @@ TEST_CASE("a broken weight does not take the place of a good checkpoint") {
   CHECK(find_checkpoint(run.output.folder().checkpoints()).newest->step == 1);
 }
 
-TEST_CASE("who votes alone hears at once, and a vote that was won stays") {
-  Comm alone;
-  asked_for = 0;
-  StopVote vote(alone, [] { return asked_for; });
-  CHECK(vote.ask(false) == 0);
-  CHECK(vote.signal() == 0);
-  asked_for = 15;
-  CHECK(vote.ask(false) == 15);
-  asked_for = 2;
-  CHECK(vote.ask(true) == 15);
-  CHECK(vote.signal() == 15);
-}
-
 TEST_CASE("steady means are over the steps that were added, and name who was waited for most") {
-  SteadySums sums;
+  TrainingSums sums;
   RunSummary none;
   sums.put_into(none);
   CHECK(none.step_us == 0);

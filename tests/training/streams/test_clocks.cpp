@@ -36,7 +36,7 @@ TEST_CASE("stages last as long as the device was at them, whatever the host does
     work(x, 20);
     PendingStageTimes pending = timer.finish();
     CHECK_FALSE(pending.ready());
-    const StageTimes times = pending.take();
+    const DeviceTimes times = pending.take();
     CHECK(times.stage_us[static_cast<std::size_t>(Stage::forward)] == 300);
     CHECK(times.stage_us[static_cast<std::size_t>(Stage::backward)] == 700);
     CHECK(times.rest_us == 20);
@@ -66,7 +66,7 @@ TEST_CASE("what another stream does is charged to the stage that waits for it") 
     back.block(main);
     timer.enter(Stage::optimize);
     work(x, 50);
-    const StageTimes times = timer.finish().take();
+    const DeviceTimes times = timer.finish().take();
     CHECK(times.stage_us[static_cast<std::size_t>(Stage::forward)] == 100);
     CHECK(times.stage_us[static_cast<std::size_t>(Stage::comm)] == 500);
     CHECK(times.stage_us[static_cast<std::size_t>(Stage::optimize)] == 50);

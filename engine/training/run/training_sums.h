@@ -1,17 +1,16 @@
 #pragma once
-// Means over the steady steps of a run: those after the warm-up.
+// Means over the steady steps of a run that trains: its stages, its loader, its collectives.
 #include <cstdint>
 #include <vector>
 
 #include "core/clock.h"
 #include "data/loader.h"
-#include "device/stage_timer.h"
-#include "record/run_summary.h"
+#include "running/steady_sums.h"
 #include "train/sync_figures.h"
 
 namespace isobar {
 
-class SteadySums {
+class TrainingSums {
  public:
   /// Adds a step of all replicas' `samples`; `loader`: what it did for this step, `ready` and `slots` as they
   /// are now.
@@ -19,20 +18,16 @@ class SteadySums {
            const SyncFigures& sync);
   /// Steady state begins anew.
   void clear() { *this = {}; }
-  bool empty() const { return steps_ == 0; }
+  bool empty() const { return means_.empty(); }
 
   /// The means, and the rank that most of these steps waited for. Leaves `out` as it is where there is none.
   void put_into(RunSummary& out) const;
 
  private:
-  void add(const SyncFigures& sync);
-
-  std::int64_t steps_ = 0;
+  SteadySums means_;
   ProcessorTime processor_;  ///< the training loop's, at the end of the first steady step
-  std::int64_t samples_ = 0;
-  StageTimes times_;
   LoaderCounts loader_;
-  SyncFigures sync_;
+  bool total_known_ = true;               ///< SyncFigures::total_us of every step
   std::vector<std::int64_t> waited_for_;  ///< how many of these steps waited for each rank
 };
 

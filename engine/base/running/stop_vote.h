@@ -1,16 +1,16 @@
 #pragma once
 // One rank that is asked to stop stops all of them, after the same step.
-#include <optional>
-
-#include "comm/comm.h"
+#include <functional>
 
 namespace isobar {
 
 class StopVote {
  public:
-  /// `ranks` vote together and outlive this; `requested` gives the signal that asked this rank to stop, 0 =
-  /// none did (running/signals.h).
-  StopVote(Comm& ranks, int (*requested)());
+  /// The largest of all ranks' numbers; what it returns waits for it. Null: this rank is alone.
+  using StartMax = std::function<std::function<double()>(double own)>;
+
+  /// `requested` gives the signal that asked this rank to stop, 0 = none did (running/signals.h).
+  StopVote(StartMax start_max, int (*requested)());
 
   /// Votes; all ranks call it equally often. The signal that asked one of them, the same on all ranks, 0 =
   /// none did. What is asked for now is known one call later, so that no step waits for the answer; with
@@ -21,10 +21,10 @@ class StopVote {
   int signal() const { return signal_; }
 
  private:
-  Comm& ranks_;
+  StartMax start_max_;
   int (*requested_)();
   int signal_ = 0;
-  std::optional<Comm::PendingMax> asked_;
+  std::function<double()> asked_;  ///< null before the first call
 };
 
 }  // namespace isobar
