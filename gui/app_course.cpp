@@ -1,5 +1,4 @@
 // What the learner asked for, and where links lead.
-#include <fmt/format.h>
 #include <imgui.h>
 
 #include <algorithm>

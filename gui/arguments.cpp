@@ -9,7 +9,6 @@
 #include "core/json.h"
 #include "core/text.h"
 #include "log/replay.h"
-#include "log/run_files.h"
 #include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"

@@ -1,5 +1,4 @@
 // How each kind of question is answered.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,4 @@
 // What came of an answer.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>

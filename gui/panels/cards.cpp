@@ -6,7 +6,6 @@
 #include "core/error.h"
 #include "core/find.h"
 #include "core/text.h"
-#include "draw/colour.h"
 #include "panels/lesson_parts.h"
 #include "widgets/places.h"
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/colour.h"
 #include "panels/parts.h"
 #include "panels/views.h"

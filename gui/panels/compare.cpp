@@ -4,7 +4,6 @@
 
 #include "analyse/ranks.h"
 #include "core/text.h"
-#include "draw/colour.h"
 #include "draw/plot.h"
 #include "panels/parts.h"
 #include "panels/views.h"

@@ -1,7 +1,5 @@
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "core/files.h"
 #include "core/find.h"
 #include "core/text.h"

@@ -5,7 +5,6 @@
 #include "draw/lesson_view.h"
 #include "panels/lesson_parts.h"
 #include "state/links.h"
-#include "text/lesson_page.h"
 #include "widgets/paragraph.h"
 
 namespace isobar {

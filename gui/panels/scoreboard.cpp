@@ -1,12 +1,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 
 #include "analyse/figure.h"
 #include "core/text.h"
-#include "draw/axis.h"
 #include "draw/run_drawings.h"
 #include "panels/parts.h"
 

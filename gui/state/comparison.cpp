@@ -1,7 +1,6 @@
 #include "state/comparison.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <tuple>
 
 #include "core/text.h"

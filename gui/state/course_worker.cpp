@@ -4,7 +4,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "exercise/exercise.h"
 
 namespace isobar {
 

@@ -1,6 +1,5 @@
 #include "state/feed.h"
 
-#include <algorithm>
 #include <span>
 
 #include "core/clock.h"

@@ -11,7 +11,6 @@
 #include "core/find.h"
 #include "core/processors.h"
 #include "core/text.h"
-#include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 
 namespace isobar {

@@ -2,7 +2,6 @@
 // What the window remembers between starts.
 #include <filesystem>
 #include <string>
-#include <vector>
 
 namespace isobar {
 

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "core/clock.h"
 #include "core/error.h"
 #include "core/find.h"
 #include "core/text.h"

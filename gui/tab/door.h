@@ -1,7 +1,6 @@
 #pragma once
 // Who may come in: one address with a secret, afterwards a cookie; only by names that mean this machine, and
 // only from pages of ours. No sockets here, so that each rule is a test.
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>

@@ -5,7 +5,6 @@
 
 #include "core/clock.h"
 #include "tab/bytes.h"
-#include "tab/frame.h"
 
 namespace isobar {
 namespace {

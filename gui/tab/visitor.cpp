@@ -3,9 +3,6 @@
 #include <chrono>
 #include <string>
 
-#include "tab/door.h"
-#include "tab/messages.h"
-
 namespace isobar {
 namespace {
 

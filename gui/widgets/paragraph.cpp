@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "draw/colour.h"
-#include "text/line_break.h"
 
 namespace isobar {
 namespace {

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "draw/colour.h"
-#include "draw/plot.h"
 
 namespace isobar {
 namespace {

@@ -4,9 +4,7 @@
 #include <imgui_stdlib.h>
 
 #include <algorithm>
-#include <cmath>
 
-#include "draw/colour.h"
 #include "text/line_break.h"
 
 namespace isobar {

@@ -1,7 +1,5 @@
 #include "config/with_fault.h"
 
-#include <algorithm>
-
 #include "core/processors.h"
 
 namespace isobar {

@@ -1,12 +1,10 @@
 #include "core/memory.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <sstream>
-#include <string>
 #include <vector>
 
 #include "core/control_groups.h"

@@ -11,7 +11,6 @@
 #include <cstdio>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
 

@@ -6,7 +6,6 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
-#include <string>
 #include <string_view>
 #include <utility>
 

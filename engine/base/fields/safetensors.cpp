@@ -10,10 +10,8 @@
 
 #include "core/checked.h"
 #include "core/error.h"
-#include "core/files.h"
 #include "core/json.h"
 #include "core/text.h"
-#include "fields/safetensors_header.h"
 
 namespace isobar {
 namespace {

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "core/error.h"
 #include "core/files.h"
 #include "fields/chunked_record.h"
 #include "fields/scratch.h"

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <set>
-#include <utility>
 
 #include "config/toml_text.h"
 #include "core/error.h"

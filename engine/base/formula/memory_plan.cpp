@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "core/cpu_instructions.h"
 #include "core/error.h"

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 #include "core/cpu_instructions.h"
 #include "core/error.h"

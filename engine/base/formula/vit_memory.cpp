@@ -1,7 +1,5 @@
 #include "formula/vit_memory.h"
 
-#include <algorithm>
-
 namespace isobar {
 
 std::int64_t parameters_on_rank(const VitShape& shape, std::int64_t tp) {

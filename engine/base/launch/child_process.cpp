@@ -7,7 +7,6 @@
 #include <sys/wait.h>
 
 #include <cerrno>
-#include <string>
 
 #include "core/argv.h"
 #include "core/error.h"

@@ -1,6 +1,5 @@
 #include "launch/node_list.h"
 
-#include <algorithm>
 #include <charconv>
 #include <cstdint>
 

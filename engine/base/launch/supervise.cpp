@@ -8,7 +8,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <string>
 
 #include "core/files.h"
 #include "core/memory.h"

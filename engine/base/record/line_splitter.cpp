@@ -1,7 +1,5 @@
 #include "record/line_splitter.h"
 
-#include <algorithm>
-
 namespace isobar {
 
 std::size_t LineSplitter::take(std::string_view bytes, std::vector<std::string>& lines) {

@@ -18,7 +18,6 @@
 #include <thread>
 
 #include "core/clock.h"
-#include "core/error.h"
 #include "core/files.h"
 #include "core/machine.h"
 #include "core/text.h"

@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "core/error.h"
-#include "core/files.h"
 #include "core/text.h"
 
 namespace isobar {

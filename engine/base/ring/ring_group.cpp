@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/error.h"
-
 namespace isobar {
 namespace {
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "analyse/spread.h"
-#include "analyse/timeline.h"
 #include "core/json.h"
 
 namespace isobar {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/steady.h"
 #include "core/text.h"
 
 namespace isobar {

@@ -6,7 +6,6 @@
 #include <array>
 #include <sstream>
 #include <tuple>
-#include <vector>
 
 #include "analyse/steady.h"
 #include "config/toml_text.h"

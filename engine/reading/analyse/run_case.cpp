@@ -10,7 +10,6 @@
 #include "core/machine.h"
 #include "core/number_text.h"
 #include "core/processors.h"
-#include "log/run_files.h"
 #include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"

@@ -1,6 +1,5 @@
 #pragma once
 // Two runs with their repeats: which is faster, by how much, why, and how sure that is.
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,15 +1,12 @@
 #include "analyse/run_prediction.h"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "analyse/run_case.h"
 #include "config/load.h"
-#include "config/toml_text.h"
 #include "core/error.h"
 #include "core/machine.h"
 #include "core/processors.h"
-#include "log/run_files.h"
 #include "log/run_reader.h"
 #include "record/run_folder.h"
 

@@ -5,9 +5,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "log/run_files.h"
 #include "record/run_folder.h"
-#include "record/run_tree.h"
 
 namespace isobar {
 

@@ -2,7 +2,6 @@
 // What bounds one run and by how much, what it shows, and what to try next.
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>

@@ -13,7 +13,6 @@
 #include "cli/measured_runs.h"
 #include "cli/predicted_run.h"
 #include "config/lesson.h"
-#include "core/error.h"
 #include "core/files.h"
 #include "core/number_text.h"
 #include "core/text.h"

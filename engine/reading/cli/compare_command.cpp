@@ -1,5 +1,4 @@
 // What is made of runs that are named: two or more against the first, what bounds one, or a page of some.
-#include <fmt/format.h>
 
 #include <cstdio>
 #include <utility>

@@ -2,7 +2,6 @@
 // five minutes.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 

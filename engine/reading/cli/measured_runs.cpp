@@ -6,11 +6,9 @@
 #include <cstdio>
 
 #include "cli/commands.h"
-#include "cli/shared_options.h"
 #include "core/clock.h"
 #include "core/nvidia.h"
 #include "launch/rank_launcher.h"
-#include "log/run_files.h"
 #include "record/run_folder.h"
 
 namespace isobar {

@@ -13,7 +13,6 @@
 #include "config/keys.h"
 #include "core/find.h"
 #include "core/nvidia.h"
-#include "jobs/job_settings.h"
 
 namespace isobar {
 

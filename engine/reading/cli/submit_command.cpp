@@ -15,7 +15,6 @@
 #include "core/clock.h"
 #include "jobs/job_script.h"
 #include "launch/spawn.h"
-#include "log/run_files.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"

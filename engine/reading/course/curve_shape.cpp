@@ -1,7 +1,6 @@
 #include "course/curve_shape.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 

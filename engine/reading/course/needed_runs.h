@@ -2,7 +2,6 @@
 // The runs behind a question: which fit among those that are there, what is missing, what it costs.
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <limits>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>

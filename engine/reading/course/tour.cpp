@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "config/toml_keys.h"
 #include "core/error.h"
 #include "core/files.h"

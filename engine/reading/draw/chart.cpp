@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 
-#include "draw/colour.h"
-
 namespace isobar {
 namespace {
 

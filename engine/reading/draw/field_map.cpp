@@ -1,6 +1,5 @@
 #include "draw/field_map.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,5 @@
 #include "draw/lesson_view.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "core/find.h"

@@ -2,13 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <sstream>
 
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/files.h"
-#include "core/find.h"
 #include "core/json.h"
 #include "core/text.h"
 #include "launch/captured_run.h"

@@ -5,7 +5,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "imported/foreign_run.h"
 #include "log/event_files.h"
 #include "record/run_tree.h"
 

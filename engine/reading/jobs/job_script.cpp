@@ -11,8 +11,6 @@
 
 #include "config/toml_text.h"
 #include "core/clock.h"
-#include "core/error.h"
-#include "core/files.h"
 #include "core/find.h"
 #include "core/machine.h"
 #include "core/text.h"

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <span>
 #include <system_error>
-#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"

@@ -1,7 +1,6 @@
 #include "log/run_reader.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/clock.h"
 #include "core/files.h"

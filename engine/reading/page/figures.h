@@ -1,7 +1,6 @@
 #pragma once
 // Pictures of a page: SVG within it, with a tooltip (<title>) at each point, and words for who cannot see it.
 #include <functional>
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 #include "core/text.h"
 #include "draw/colour.h"
 

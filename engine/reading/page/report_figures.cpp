@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analyse/case_warnings.h"
 #include "core/error.h"
 #include "core/find.h"
 #include "core/text.h"

@@ -1,7 +1,6 @@
 #pragma once
 // What is handed in: runs as one page that needs nothing beside it.
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 

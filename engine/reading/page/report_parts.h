@@ -1,6 +1,5 @@
 #pragma once
 // The sections of a report that are drawn; each is empty where there is nothing to draw.
-#include <filesystem>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #pragma once
 // The plane of lesson 00: the loss as filled contours over slope and intercept, and what walks in it.
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "core/text.h"
 #include "course/rules/parts.h"
 #include "formula/device_rates.h"
 #include "formula/stage_prediction.h"

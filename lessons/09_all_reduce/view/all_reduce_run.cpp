@@ -1,7 +1,6 @@
 #include "09_all_reduce/view/all_reduce_run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>

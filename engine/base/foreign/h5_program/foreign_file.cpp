@@ -10,7 +10,6 @@
 #include "core/checked.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "foreign/h5_program/one_file_driver.h"
 #include "foreign/h5_program/string_attributes.h"
 #include "foreign/h5_protocol.h"
 

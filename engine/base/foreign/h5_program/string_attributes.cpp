@@ -1,7 +1,6 @@
 #include "foreign/h5_program/string_attributes.h"
 
 #include <array>
-#include <cstring>
 
 #include "foreign/h5_protocol.h"
 #include "foreign/hdf5_handle.h"

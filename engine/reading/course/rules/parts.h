@@ -1,7 +1,6 @@
 #pragma once
 // What rules share: runs that are fit to be asked, values in units, figures as texts, and a way to say why
 // something cannot be told.
-#include <functional>
 #include <map>
 #include <string>
 #include <vector>
