@@ -168,16 +168,11 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const LessonR
 }
 
 bool matches(const RunEntry& run, const std::string& filter) {
-  const auto lower = [](std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(),
-                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    return text;
-  };
   const std::string all =
-      lower(run.name + " " + run.view.lesson + " " + run.view.preset + " " + state_name(run.view.state) +
-            " " + run.view.device + " " + run.view.host + " " + run.view.fault + " " +
-            measure_text(run.view) + " " + run.view.group + " " + run.note);
-  const std::vector<std::string> words = split(lower(filter), ' ');
+      lowered(run.name + " " + run.view.lesson + " " + run.view.preset + " " + state_name(run.view.state) +
+              " " + run.view.device + " " + run.view.host + " " + run.view.fault + " " +
+              measure_text(run.view) + " " + run.view.group + " " + run.note);
+  const std::vector<std::string> words = split(lowered(filter), ' ');
   return std::ranges::all_of(words, [&](const std::string& word) { return all.find(word) != all.npos; });
 }
 

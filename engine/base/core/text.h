@@ -43,6 +43,9 @@ std::string counted(std::int64_t count, std::string_view one);
 /// `text` without the blanks (also tabs and ends of lines) around it.
 std::string_view trimmed(std::string_view text);
 
+/// ASCII letters in lower case.
+std::string lowered(std::string_view text);
+
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words);
 
 /// What stands between the separators: one more than there are of them.

@@ -1,8 +1,5 @@
 #include "formula/device_rates.h"
 
-#include <algorithm>
-#include <cctype>
-
 #include "core/error.h"
 #include "core/text.h"
 
@@ -10,12 +7,6 @@ namespace isobar {
 namespace {
 
 constexpr std::uint64_t kMebi = 1 << 20;
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 DeviceRates a100() {
   return {.name = "A100-40GB",
@@ -80,10 +71,10 @@ const std::vector<DeviceRates>& device_rates() {
 }
 
 const DeviceRates& rates_of(const std::string& name) {
-  const std::string wanted = lower(name) == "a100" ? "a100-40gb" : lower(name);
+  const std::string wanted = lowered(name) == "a100" ? "a100-40gb" : lowered(name);
   std::vector<std::string> names;
   for (const DeviceRates& rates : device_rates()) {
-    if (lower(rates.name) == wanted) return rates;
+    if (lowered(rates.name) == wanted) return rates;
     names.push_back(rates.name);
   }
   throw Error("no rates are known for the device \"" + printable(name, 40) + "\"", "--device",

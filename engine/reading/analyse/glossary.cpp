@@ -1,7 +1,6 @@
 #include "analyse/glossary.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include "core/error.h"
 #include "core/files.h"
@@ -22,12 +21,10 @@ std::vector<std::string> names_in(std::string_view list) {
 
 /// The form in which names are compared.
 std::string plain(std::string_view name) {
-  std::string out;
-  for (const char c : name) {
-    const bool is_blank = c == ' ' || c == '\t' || c == '-' || c == '_';
-    if (!is_blank) out += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    if (is_blank && !out.empty() && out.back() != ' ') out += ' ';
-  }
+  std::string out = lowered(name);
+  std::ranges::replace_if(
+      out, [](char c) { return c == '\t' || c == '-' || c == '_'; }, ' ');
+  out.erase(std::ranges::unique(out, [](char a, char b) { return a == ' ' && b == ' '; }).begin(), out.end());
   return std::string(trimmed(out));
 }
 

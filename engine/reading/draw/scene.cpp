@@ -1,20 +1,13 @@
 #include "draw/scene.h"
 
-#include <cctype>
-
 #include "core/find.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
 
 std::vector<SceneKind>& scene_kinds() {
   static std::vector<SceneKind> out;
-  return out;
-}
-
-std::string lowered(std::string_view words) {
-  std::string out(words);
-  for (char& letter : out) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return out;
 }
 

@@ -26,11 +26,6 @@ struct Column {
   std::string key;  ///< key of another figure
 };
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 /// Takes "train_", "train/" and their kin from the front of a name.
 bool take_stage(std::string& name, std::initializer_list<std::string_view> stages) {
   for (const std::string_view stage : stages) {
@@ -59,7 +54,7 @@ std::string key_of(const std::string& name) {
 Column column_of(std::size_t index, const std::string& name, const ImportWish& wish) {
   if (name == wish.train_loss) return {index, Role::train_loss, ""};
   if (name == wish.valid_loss) return {index, Role::valid_loss, ""};
-  std::string rest = lower(name);
+  std::string rest = lowered(name);
   if (rest == "lr" || rest.starts_with("lr-") || rest == "learning_rate") return {index, Role::lr, ""};
   if (rest.starts_with("test")) return {index, Role::valid_other, key_of(rest)};
   const bool valid = take_stage(rest, {"validation", "valid", "val"});

@@ -42,6 +42,10 @@ TEST_CASE("the nearest name is what was meant, or nothing") {
   CHECK(nearest_name("zebra", {"optim.lr", "data.root"}).empty());
 }
 
+TEST_CASE("letters of ASCII are lowered, others stay") {
+  CHECK(lowered("A100-Zä \xc3\x84") == "a100-zä \xc3\x84");
+}
+
 TEST_CASE("foreign text cannot steer a terminal") {
   CHECK(printable("a\x1b[31mb\n") == "a?[31mb?");
   CHECK(printable(std::string(300, 'x'), 10) == "xxxxxxxxxx...");
