@@ -220,6 +220,21 @@ bool steers_unescaped(std::string_view text) {
 
 }  // namespace
 
+void add_members(Json& object, const Json& more) {
+  for (const std::string& key : more.keys()) object[key] = more[key];
+}
+
+Json named_values(std::string_view expressions, std::initializer_list<Json> values) {
+  Json out = Json::object();
+  const Json* value = values.begin();
+  for (const std::string& one : split(expressions, ',')) {
+    std::string_view name = one;
+    if (name.ends_with("()")) name.remove_suffix(2);
+    out[name.substr(name.find_last_of(" .>*") + 1)] = *value++;
+  }
+  return out;
+}
+
 std::string json_quoted(std::string_view text, JsonEscapes escapes) {
   try {
     const bool ascii = escapes == JsonEscapes::ascii || steers_unescaped(text);

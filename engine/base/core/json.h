@@ -89,6 +89,14 @@ class Json {
   std::vector<Json> values_;
 };
 
+/// Puts the members of `more` behind those of `object`.
+void add_members(Json& object, const Json& more);
+
+/// An object of `values`; a key is the name at the end of its expression, without "()".
+Json named_values(std::string_view expressions, std::initializer_list<Json> values);
+/// ISOBAR_NAMED(view.world, view.hosts()) is {"world": ..., "hosts": ...}; no expression holds a comma.
+#define ISOBAR_NAMED(...) isobar::named_values(#__VA_ARGS__, {__VA_ARGS__})
+
 enum class JsonEscapes {
   replaced,  ///< bytes that are no UTF-8 become U+FFFD
   ascii,     ///< as `replaced`, and all beyond ASCII as \u escapes

@@ -1,9 +1,6 @@
 #include "analyse/figure.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 
 #include "analyse/verdict.h"
 #include "core/text.h"
@@ -184,8 +181,7 @@ void add_to(Json& out, const Compared& compared) {
     out["of_few_repeats"] = true;
     return;
   }
-  out["low"] = compared.low;
-  out["high"] = compared.high;
+  add_members(out, ISOBAR_NAMED(compared.low, compared.high));
 }
 
 }  // namespace isobar

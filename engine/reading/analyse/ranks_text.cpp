@@ -19,10 +19,7 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
   out.add("rank", "rank", std::to_string(rank.rank), rank.rank)
       .add("host", "host", rank.host.empty() ? "-" : printable(rank.host, 16), rank.host)
       .add("state", "state", state, state);
-  out.json["reason"] = rank.reason;
-  out.json["followed"] = rank.followed;
-  out.json["doing"] = rank.doing;
-  out.json["steps"] = rank.steps;
+  add_members(out.json, ISOBAR_NAMED(rank.reason, rank.followed, rank.doing, rank.steps));
   for (const auto& [key, figure] : kStepComm) {
     if (!key.starts_with("tp_")) out.json[key] = rank.*figure;
   }
@@ -37,14 +34,9 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
 Json straggler_json(const RanksView& view) {
   if (!view.straggler) return {};
   const Straggler& found = *view.straggler;
-  return {{"rank", found.rank},
-          {"kept_us", found.kept_us},
-          {"of_step", found.of_step},
-          {"last_in", found.last_in},
-          {"stage", found.stage},
-          {"stage_us", found.stage_us},
-          {"others_stage_us", found.others_stage_us},
-          {"sentence", straggler_sentence(view)}};
+  const std::string sentence = straggler_sentence(view);
+  return ISOBAR_NAMED(found.rank, found.kept_us, found.of_step, found.last_in, found.stage, found.stage_us,
+                      found.others_stage_us, sentence);
 }
 
 }  // namespace
@@ -183,42 +175,27 @@ std::vector<std::string> rank_lines(const RanksView& view) {
 }
 
 Json ranks_json(const RanksView& view) {
-  std::vector<Row> ranks;
-  for (const RankFigures& rank : view.ranks) ranks.push_back(row_of(rank, view));
-  const CommFigures& comm = view.comm;
-  Json probe;
+  std::vector<Row> rows;
+  for (const RankFigures& rank : view.ranks) rows.push_back(row_of(rank, view));
+  const CommFigures& figures = view.comm;
+  const std::optional<double> total_us = figures.comm_total_us, calls = figures.comm_calls;
+  Json probe, overlap_first_step, overlap_last_step;
   if (view.probe) {
-    probe = {{"backend", view.probe->backend},
-             {"latency_us", view.probe->latency_us},
-             {"algbw_gb_per_s", view.probe->algbw_gb_per_s},
-             {"busbw_gb_per_s", view.probe->busbw_gb_per_s}};
+    const MeasuredLink& link = *view.probe;
+    probe = ISOBAR_NAMED(link.backend, link.latency_us, link.algbw_gb_per_s, link.busbw_gb_per_s);
   }
-  return {{"world", view.world},
-          {"replicas", view.replicas},
-          {"hosts", view.hosts()},
-          {"steps", view.steps},
-          {"first_step", view.first_step},
-          {"last_step", view.last_step},
-          {"steady", view.steady},
-          {"step_us", view.step_us},
-          {"samples_per_s", view.samples_per_s()},
-          {"comm",
-           {{"exposed_us", comm.exposed_us},
-            {"total_us", comm.comm_total_us},
-            {"calls", comm.comm_calls},
-            {"wire_bytes", comm.wire_bytes},
-            {"tp_calls", comm.tp_calls},
-            {"tp_wire_bytes", comm.tp_wire_bytes},
-            {"busbw_gb_per_s", comm.busbw_gb_per_s},
-            {"overlap", comm.overlap},
-            {"last_bucket", comm.last_bucket},
-            {"overlap_first_step", comm.overlap ? Json(comm.overlap_of.first) : Json()},
-            {"overlap_last_step", comm.overlap ? Json(comm.overlap_of.last) : Json()}}},
-          {"probe", probe},
-          {"straggler", straggler_json(view)},
-          {"lost", lost_rank_sentences(view, view.ranks.size())},
-          {"left_out", view.left_out},
-          {"ranks", json_of(ranks)}};
+  if (figures.overlap) {
+    overlap_first_step = figures.overlap_of.first;
+    overlap_last_step = figures.overlap_of.last;
+  }
+  const Json comm = ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.tp_calls,
+                                 figures.tp_wire_bytes, figures.busbw_gb_per_s, figures.overlap,
+                                 figures.last_bucket, overlap_first_step, overlap_last_step);
+  const Json straggler = straggler_json(view), lost = lost_rank_sentences(view, view.ranks.size()),
+             ranks = json_of(rows);
+  return ISOBAR_NAMED(view.world, view.replicas, view.hosts(), view.steps, view.first_step, view.last_step,
+                      view.steady, view.step_us, view.samples_per_s(), comm, probe, straggler, lost,
+                      view.left_out, ranks);
 }
 
 }  // namespace isobar

@@ -283,69 +283,36 @@ std::vector<std::string> timeline_lines(const SpanTable& table, const Timeline& 
   return out;
 }
 
-namespace {
-
-Json to_json(const SpanTable& table, const TrackFigures& figures) {
-  const Json names = json_list(figures.names, [&](const NameFigures& name) {
-    return Json{{"name", table.names[name.name]},
-                {"step_us", name.step_us},
-                {"share", name.share},
-                {"steps", name.steps},
-                {"bytes", name.bytes},
-                {"gb_per_s", name.bytes_per_us * 1e-3}};
-  });
-  return {{"track", table.tracks[figures.track]}, {"busy", figures.busy}, {"names", names}};
-}
-
-template <class Value>
-Json or_null(const std::optional<Value>& value) {
-  return value ? Json(*value) : Json();
-}
-
-}  // namespace
-
 Json timeline_json(const SpanTable& table, const Timeline& timeline, const std::string& run) {
   const Json spans = json_list(timeline.spans, [&](std::size_t i) {
     const SpanRow& span = table.spans[i];
-    return Json{
-        {"track", table.tracks[span.track]}, {"name", table.names[span.name]},    {"step", span.step},
-        {"begin_us", span.begin_us},         {"duration_us", span.duration_us()}, {"bytes", span.bytes}};
+    const std::string &track = table.tracks[span.track], &name = table.names[span.name];
+    return ISOBAR_NAMED(track, name, span.step, span.begin_us, span.duration_us(), span.bytes);
   });
-  const Json tracks =
-      json_list(timeline.figures, [&](const TrackFigures& figures) { return to_json(table, figures); });
-  Json comm = nullptr;
-  if (timeline.comm) {
-    comm = {{"total_us", timeline.comm->total_us},
-            {"exposed_us", timeline.comm->exposed_us},
-            {"queued_us", timeline.comm->queued_us},
-            {"calls", timeline.comm->calls},
-            {"bytes", timeline.comm->bytes},
-            {"overlap", or_null(timeline.comm->overlap)},
-            {"backward_overlap", or_null(timeline.comm->backward_overlap)},
-            {"last_bucket", or_null(timeline.comm->last_bucket)}};
-  }
-  Json stall = nullptr;
-  if (timeline.stall) stall = {{"step_us", timeline.stall->step_us}, {"of_step", timeline.stall->of_step}};
-  return {{"run", run},
-          {"attempt", table.attempt},
-          {"drawn",
-           {{"first_step", timeline.drawn.front().step},
-            {"last_step", timeline.drawn.back().step},
-            {"begin_us", timeline.begin_us},
-            {"end_us", timeline.end_us},
-            {"spans", spans}}},
-          {"steady",
-           {{"first_step", timeline.steady.front().step},
-            {"last_step", timeline.steady.back().step},
-            {"step_us", timeline.step_us},
-            {"median_step_us", timeline.median_step_us},
-            {"tracks", tracks},
-            {"upload_beside_compute", or_null(timeline.upload_beside_compute)},
-            {"comm", comm},
-            {"stall", stall},
-            {"queue_slots", or_null(timeline.ready)}}},
-          {"left_out", table.left_out},
-          {"unread_lines", table.unread_lines}};
+  const Json tracks = json_list(timeline.figures, [&](const TrackFigures& figures) {
+    const Json names = json_list(figures.names, [&](const NameFigures& one) {
+      const std::string& name = table.names[one.name];
+      const double gb_per_s = one.bytes_per_us * 1e-3;
+      return ISOBAR_NAMED(name, one.step_us, one.share, one.steps, one.bytes, gb_per_s);
+    });
+    const std::string& track = table.tracks[figures.track];
+    return ISOBAR_NAMED(track, figures.busy, names);
+  });
+  Json comm, stall;
+  if (const auto& of = timeline.comm)
+    comm = ISOBAR_NAMED(of->total_us, of->exposed_us, of->queued_us, of->calls, of->bytes, of->overlap,
+                        of->backward_overlap, of->last_bucket);
+  if (const auto& of = timeline.stall) stall = ISOBAR_NAMED(of->step_us, of->of_step);
+  const auto range = [](const std::vector<StepWindow>& steps) {
+    const std::int64_t first_step = steps.front().step, last_step = steps.back().step;
+    return ISOBAR_NAMED(first_step, last_step);
+  };
+  Json drawn = range(timeline.drawn), steady = range(timeline.steady);
+  add_members(drawn, ISOBAR_NAMED(timeline.begin_us, timeline.end_us, spans));
+  const std::optional<double> queue_slots = timeline.ready;
+  add_members(steady, ISOBAR_NAMED(timeline.step_us, timeline.median_step_us, tracks,
+                                   timeline.upload_beside_compute, comm, stall, queue_slots));
+  return ISOBAR_NAMED(run, table.attempt, drawn, steady, table.left_out, table.unread_lines);
 }
 
 }  // namespace isobar

@@ -72,19 +72,15 @@ Json comparison_json(const RunComparison& found, const RunCase& base, const RunC
                      const std::string& sentence) {
   static constexpr std::array<const char*, 4> kKinds = {"none", "other programs", "straggler", "stage"};
   Json out = {{"base", base.folder.string()}, {"run", other.folder.string()}, {"per", found.per}};
-  Json speed = Json::object();
+  Json& speed = out["speed"];
   if (found.speed) {
     add_to(speed, *found.speed);
-    speed["base_repeats"] = found.base_repeats;
-    speed["other_repeats"] = found.other_repeats;
+    add_members(speed, ISOBAR_NAMED(found.base_repeats, found.other_repeats));
   }
-  out["speed"] = found.speed ? speed : Json();
   if (!found.no_ratio.empty()) out["no_ratio"] = found.no_ratio;
   const auto times = [](const StageDifference& part) {
-    return Json{{"stage", part.stage},
-                {"base_us", part.base_us},
-                {"other_us", part.other_us},
-                {"difference_us", part.more_us()}};
+    const double difference_us = part.more_us();
+    return ISOBAR_NAMED(part.stage, part.base_us, part.other_us, difference_us);
   };
   out["stages"] = json_list(found.stages, times);
   out["time"] = times(found.step);
@@ -220,9 +216,9 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
               {"straggler", verdict.verdict.straggler < 0 ? Json() : Json(verdict.verdict.straggler)},
               {"sentence", verdict_sentence(verdict)},
               {"evidence", verdict.verdict.evidence}};
-  Json parts = Json::object();
-  for (std::size_t i = 0; i < kPartNames.size(); ++i) parts[kPartNames[i]] = verdict.parts.shares[i];
-  out.json["parts"] = verdict.is_known ? parts : Json();
+  Json& parts = out.json["parts"];
+  for (std::size_t i = 0; verdict.is_known && i < kPartNames.size(); ++i)
+    parts[kPartNames[i]] = verdict.parts.shares[i];
   const Roofline& roofline = verdict.roofline;
   out.json["roofline"] = {{"flops", number_or_null(roofline.flops)},
                           {"attention_share", roofline.attention_share},
@@ -231,8 +227,7 @@ Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t
                           {"memory_us", number_or_null(roofline.memory_us)},
                           {"computing_us", number_or_null(roofline.computing_us)}};
   out.json["processor_wait"] = wait_json(view.summary);
-  out.json["notice"] = verdict.notice;
-  out.json["next"] = verdict.next;
+  add_members(out.json, ISOBAR_NAMED(verdict.notice, verdict.next));
   return out;
 }
 

@@ -8,7 +8,6 @@
 #include "analyse/entity.h"
 #include "core/text.h"
 #include "course/curve_shape.h"
-#include "course/units.h"
 #include "log/table.h"
 
 namespace isobar {
@@ -208,16 +207,12 @@ void add_shapes(Report& out, const Question& question, std::size_t columns) {
   out.line("  (dotted: the run without the mistake; a cross: the run stops)");
 }
 
-Json choices_json(const Question& question) {
-  return json_list(question.choices, [](const QuestionChoice& choice) {
-    return Json{{"key", choice.key}, {"text", choice.text}};
-  });
-}
-
 Json head_json(const Question& question) {
-  return {{"id", question.id},     {"lesson", question.lesson}, {"kind", kind_name(question.kind)},
-          {"beat", question.beat}, {"unit", question.unit},     {"from", question.from},
-          {"ask", question.ask},   {"why", question.why},       {"choices", choices_json(question)}};
+  const char* const kind = kind_name(question.kind);
+  const Json choices = json_list(
+      question.choices, [](const QuestionChoice& choice) { return ISOBAR_NAMED(choice.key, choice.text); });
+  return ISOBAR_NAMED(question.id, question.lesson, kind, question.beat, question.unit, question.from,
+                      question.ask, question.why, choices);
 }
 
 /// What every reveal begins with.
@@ -227,8 +222,7 @@ Report outcome_report(const Question& question, const StoredAnswer& answer, cons
   Report out;
   out.json = head_json(question);
   out.json["answer"] = answer.text;
-  out.json["said"] = said;
-  out.json["outcome"] = outcome;
+  add_members(out.json, ISOBAR_NAMED(said, outcome));
   out.line(question.id + ": " + printable(outcome, 40));
   out.headed("you said", said, columns);
   return out;
@@ -278,16 +272,10 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
                      std::size_t columns) {
   const Graded& graded = revealed.graded;
   Report out = outcome_report(question, revealed.answer, outcome_name(graded.outcome), columns);
-  out.json["truth"] = graded.truth;
-  out.json["off_by"] = graded.off_by;
-  out.json["says"] = graded.says;
-  out.json["reveal"] = graded.reveal;
-  out.json["source"] = graded.source;
-  out.json["measured"] = revealed.truth.text;
-  out.json["cannot"] = graded.cannot;
-  out.json["missing"] = revealed.truth.missing;
-  out.json["command"] = revealed.command;
-  out.json["runs"] = revealed.runs;
+  const std::string& measured = revealed.truth.text;
+  add_members(out.json,
+              ISOBAR_NAMED(graded.truth, graded.off_by, graded.says, graded.reveal, graded.source, measured,
+                           graded.cannot, revealed.truth.missing, revealed.command, revealed.runs));
 
   if (graded.outcome == Outcome::cannot_answer) {
     out.headed("why not", graded.cannot, columns);
@@ -310,9 +298,7 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
                      const std::string& page, std::size_t columns) {
   Report out = outcome_report(question, answer, reveal.outcome, columns);
-  out.json["truth"] = reveal.truth;
-  out.json["source"] = reveal.source;
-  out.json["runs"] = reveal.runs;
+  add_members(out.json, ISOBAR_NAMED(reveal.truth, reveal.source, reveal.runs));
   out.headed("it was", printable(reveal.truth), columns);
   out.headed("source", printable(reveal.source), columns);
   add_page(out, page, columns);

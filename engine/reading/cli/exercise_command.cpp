@@ -44,11 +44,8 @@ int first_gap(const std::string& skeleton) {
 Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
   return json_list(exercise.checks, [&](const ExerciseCheck& check) {
     const bool held = verdict.holds(check), failed = verdict.fails(check);
-    return Json{{"name", check.name},
-                {"says", check.says},
-                {"state", held     ? "holds"
-                          : failed ? "fails"
-                                   : "not looked at"}};
+    const char* const state = held ? "holds" : failed ? "fails" : "not looked at";
+    return ISOBAR_NAMED(check.name, check.says, state);
   });
 }
 
@@ -168,19 +165,13 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
     out.line(fmt::format("next: ./isobar check {0} again, or --hint for more; --watch looks after each save",
                          exercise.lesson));
   }
-  out.json = {{"lesson", exercise.lesson},
-              {"file", mine.path.string()},
-              {"passed", verdict.passed()},
-              {"checks", check_json(exercise, verdict)},
-              {"failed", verdict.failed},
-              {"expected", verdict.finding.expected},
-              {"came", verdict.finding.came},
-              {"look", verdict.finding.look},
-              {"problem", verdict.problem ? Json(verdict.problem->what) : Json()},
-              {"where", verdict.problem ? Json(verdict.problem->where) : Json()},
-              {"hints", shown},
-              {"compile_s", verdict.compile_s},
-              {"check_s", verdict.check_s}};
+  const std::string& file = mine.path.native();
+  const Json checks = check_json(exercise, verdict), hints = shown;
+  const Json problem = verdict.problem ? Json(verdict.problem->what) : Json();
+  const Json where = verdict.problem ? Json(verdict.problem->where) : Json();
+  const CheckFinding& found = verdict.finding;
+  out.json = ISOBAR_NAMED(exercise.lesson, file, verdict.passed(), checks, verdict.failed, found.expected,
+                          found.came, found.look, problem, where, hints, verdict.compile_s, verdict.check_s);
   return out;
 }
 

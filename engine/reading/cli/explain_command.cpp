@@ -77,7 +77,7 @@ bool is_held_back(const TourStop& stop, const CourseProgress& progress) {
 
 void add_stop(Report& out, const TourStop& stop, std::size_t number, const Learner& learner, bool held_back) {
   out.wrapped(fmt::format("{:>2}  ", number), stop.asks);
-  Json json = {{"name", stop.name}, {"asks", stop.asks}, {"question", stop.question}};
+  Json json = ISOBAR_NAMED(stop.name, stop.asks, stop.question);
   if (held_back) {
     out.line(fmt::format("      you are asked to find it: ./isobar quiz {}", stop.question));
     json["held_back"] = true;

@@ -187,9 +187,7 @@ Row reason_row(const MeasuredPoint& point, const RungVerdict& verdict) {
   add_to(out, *figure_named("peak_bytes"), point.repeats);
   out.json["peak_flops_per_s"] = verdict.peak_flops_per_s;
   out.json["peak_source"] = verdict.peak_of_data_sheet ? "data sheet" : "matrix products";
-  out.json["difference"] = verdict.difference;
-  out.json["band"] = verdict.band;
-  out.json["notes"] = verdict.notes;
+  add_members(out.json, ISOBAR_NAMED(verdict.difference, verdict.band, verdict.notes));
   return out;
 }
 
@@ -228,10 +226,8 @@ void add_published(Report& report, const LadderResult& result) {
     Row& row = rows.emplace_back();
     row.add("lesson", "lesson", lesson.name, lesson.name);
     row.json["provenance"] = "recorded";
-    row.json["device"] = published.device;
-    row.json["years"] = published.years;
-    row.json["samples_per_s"] = published.samples_per_s;
-    row.json["stacks"] = published.stacks;
+    add_members(row.json,
+                ISOBAR_NAMED(published.device, published.years, published.samples_per_s, published.stacks));
     for (const std::int64_t year : years) {
       const auto found = std::ranges::find(published.years, year);
       const auto at = static_cast<std::size_t>(found - published.years.begin());
@@ -259,8 +255,7 @@ Report ladder_report(const LadderResult& result, const MeasuredRuns& runs,
     const MeasuredPoint& point = runs.points()[i];
     Row& speed = speeds.emplace_back(speed_row(point, result.lessons[i], result.verdicts[i]));
     if (point.repeats.empty()) continue;
-    const Json& told = reasons.emplace_back(reason_row(point, result.verdicts[i])).json;
-    for (const std::string& key : told.keys()) speed.json[key] = told[key];
+    add_members(speed.json, reasons.emplace_back(reason_row(point, result.verdicts[i])).json);
   }
   out.json = head_json("ladder", runs.group(), steps, runs, arguments);
   out.rows("rungs", speeds);

@@ -291,16 +291,17 @@ std::string beats_text(const LessonProgress& stands) {
 }
 
 Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double takes_s) {
-  const Json beats = json_list(stands.beats, [](const BeatState& beat) {
-    return Json{
-        {"beat", beat_name(beat.beat)}, {"done", beat.done}, {"of", beat.of}, {"so_far", beat.so_far}};
+  const Json beats = json_list(stands.beats, [](const BeatState& one) {
+    const std::string beat = beat_name(one.beat);
+    return ISOBAR_NAMED(beat, one.done, one.of, one.so_far);
   });
   Json goals = Json::array();
   for (std::size_t i = 0; i < lesson.goals.size(); ++i)
     goals.push_back(Json{{"goal", lesson.goals[i]}, {"done", i < stands.goals.size() && stands.goals[i]}});
-  return {{"lesson", lesson.name}, {"title", lesson.title},
-          {"beats", beats},        {"next", stands.next ? Json(beat_name(*stands.next)) : Json()},
-          {"takes_s", takes_s},    {"goals", goals}};
+  const Json next = stands.next ? Json(beat_name(*stands.next)) : Json();
+  Json out = {{"lesson", lesson.name}};
+  add_members(out, ISOBAR_NAMED(lesson.title, beats, next, takes_s, goals));
+  return out;
 }
 
 std::string lesson_standing(const LessonProgress& stands, double takes_s) {

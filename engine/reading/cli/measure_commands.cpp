@@ -322,11 +322,9 @@ Report report_of(const MeasuredRuns& runs, const MeasureArguments& arguments, co
   out.line("next: " + next);
   out.json["verdict"] = bound_name(verdict.bound);
   out.json["straggler"] = verdict.straggler < 0 ? Json() : Json(verdict.straggler);
-  out.json["sentence"] = verdict.sentence;
-  out.json["evidence"] = verdict.evidence;
-  out.json["mfu"] = figures.mfu;
-  out.json["predicted_attention_share"] = figures.attention_share;
-  out.json["next"] = next;
+  const std::optional<double> predicted_attention_share = figures.attention_share;
+  add_members(out.json,
+              ISOBAR_NAMED(verdict.sentence, verdict.evidence, figures.mfu, predicted_attention_share, next));
   return out;
 }
 

@@ -8,7 +8,6 @@
 #include "config/resume.h"
 #include "core/processors.h"
 #include "formula/memory_plan.h"
-#include "formula/model_shape.h"
 
 namespace isobar {
 
@@ -205,10 +204,8 @@ void add_stages(Report& report, const StepStages& stages, const RunSummary* meas
 
 /// The lines of both reports about the step.
 void add_rate(Report& report, const Prediction& prediction, const char* known_error) {
-  report.json["step_us"] = prediction.step_us();
-  report.json["samples_per_s"] = prediction.samples_per_s();
-  report.json["mfu"] = prediction.mfu();
-  report.json["known_error"] = known_error;
+  add_members(report.json,
+              ISOBAR_NAMED(prediction.step_us(), prediction.samples_per_s(), prediction.mfu(), known_error));
   report.labelled("known error", known_error);
 }
 
@@ -243,10 +240,7 @@ Report device_report(const Prediction& prediction, const LessonInfo& lesson) {
   add_needs(out, prediction);
   out.line("  reading is not in it: batches are taken to be ready");
   add_rate(out, prediction, known_error(prediction.device.name));
-  out.json["launches"] = time.launches;
-  out.json["element_bytes"] = time.element_bytes;
-  out.json["graph"] = time.graph;
-  out.json["bound"] = time.bound();
+  add_members(out.json, ISOBAR_NAMED(time.launches, time.element_bytes, time.graph, time.bound()));
   return out;
 }
 
@@ -287,13 +281,9 @@ Report here_report(const Prediction& prediction, const std::optional<RunLike>& m
                              "are too low: --measure, when it is quiet, measures them again",
                              100 * here.rates.processor_wait));
   add_rate(out, prediction, kKnownErrorHere);
-  out.json["ranks"] = ranks;
-  out.json["comm_total_us"] = here.stages.comm_total_us;
-  out.json["wire_bytes"] = here.stages.wire_bytes;
-  out.json["read_us"] = here.stages.read_us;
-  out.json["rates"] = {{"machine", here.rates.machine},
-                       {"measured", here.rates.measured},
-                       {"processor_wait", here.rates.processor_wait}};
+  add_members(out.json,
+              ISOBAR_NAMED(ranks, here.stages.comm_total_us, here.stages.wire_bytes, here.stages.read_us));
+  out.json["rates"] = ISOBAR_NAMED(here.rates.machine, here.rates.measured, here.rates.processor_wait);
   if (measured)
     out.json["measured"] = {{"run", measured->folder.filename().string()},
                             {"step_us", measured->summary.step_us}};

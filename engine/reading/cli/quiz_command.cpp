@@ -23,12 +23,8 @@ struct Looked {
 
 Json runs_json(const std::vector<FoundRuns>& found) {
   return json_list(found, [](const FoundRuns& one) {
-    return Json{{"name", one.wanted.name},
-                {"missing", one.missing},
-                {"cost_s", one.cost_s},
-                {"cannot", one.cannot},
-                {"command", one.command},
-                {"folders", json_list(one.folders, [](const auto& folder) { return folder.string(); })}};
+    const Json folders = json_list(one.folders, [](const auto& folder) { return folder.string(); });
+    return ISOBAR_NAMED(one.wanted.name, one.missing, one.cost_s, one.cannot, one.command, folders);
   });
 }
 

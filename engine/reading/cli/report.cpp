@@ -127,9 +127,8 @@ void Report::print(bool as_json) const {
 Json number_or_null(double value) { return value > 0 ? Json(value) : Json(); }
 
 Json left_out_json(const LeftOut& left_out) {
-  return json_list(left_out.entries(), [](const LeftOut::Entry& one) {
-    return Json{{"count", one.count}, {"what", one.what}, {"why", one.why}};
-  });
+  return json_list(left_out.entries(),
+                   [](const LeftOut::Entry& one) { return ISOBAR_NAMED(one.count, one.what, one.why); });
 }
 
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most) {

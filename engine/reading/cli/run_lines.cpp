@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <map>
-#include <optional>
 
 #include "analyse/ranks.h"
 #include "analyse/run_prediction.h"
@@ -78,21 +77,15 @@ std::string head_line(const RunReader& reader) {
 namespace {
 
 Json memory_json(const RunView& view) {
-  Json out = {{"predicted_bytes", view.summary.predicted_bytes}, {"peak_bytes", view.summary.peak_bytes}};
+  Json out = ISOBAR_NAMED(view.summary.predicted_bytes, view.summary.peak_bytes);
   for (const auto& [category, bytes] : view.memory) out[category + "_bytes"] = bytes;
   return out;
 }
 
 void add_what_some_have(const RunView& view, Json& out) {
-  if (!view.replay_of.empty()) {
-    out["replay_of"] = view.replay_of;
-    out["replay_speed"] = view.replay_speed;
-  }
+  if (!view.replay_of.empty()) add_members(out, ISOBAR_NAMED(view.replay_of, view.replay_speed));
   if (view.summary.predicted_bytes > 0) out["memory"] = memory_json(view);
-  if (view.summary.scale > 0) {
-    out["scale"] = view.summary.scale;
-    out["skipped"] = view.summary.skipped;
-  }
+  if (view.summary.scale > 0) add_members(out, ISOBAR_NAMED(view.summary.scale, view.summary.skipped));
 }
 
 Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
@@ -113,35 +106,21 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   }
   Json stages;
   for (const auto& [stage, time_us] : summary.stages_us) stages[stage + "_us"] = time_us;
-  Json out = {{"run", reader.folder().filename().string()},
-              {"state", state_name(view.state)},
-              {"reason", view.reason},
-              {"provenance", view.provenance.empty() ? "measured here" : provenance_text(view)},
-              {"lesson", view.lesson},
-              {"preset", view.preset},
-              {"device", view.device},
-              {"host", view.host},
-              {"started", view.started},
-              {"fault", view.fault},
-              {"precision", summary.precision},
-              {"emulated", summary.emulated},
-              {"measure", summary.measure},
-              {"group", view.group},
-              {"point", view.point},
-              {"repeat", view.repeat},
-              {"world", summary.world},
-              {"replicas", summary.replicas},
-              {"steps", summary.steps},
-              {"wanted_steps", summary.wanted_steps},
-              {"samples", summary.samples > 0 || !is_log ? Json(summary.samples) : Json()},
-              {"wall_s", summary.wall_s > 0 || !is_log ? Json(summary.wall_s) : Json()},
-              {"first_loss", summary.first_loss},
-              {"loss", summary.last_loss},
-              {"samples_per_s", number_or_null(summary.samples_per_s)},
-              {"mfu", number_or_null(summary.mfu())},
-              {"step_us", number_or_null(summary.step_us)},
-              {"stages", stages},
-              {"scores", scores}};
+  const std::string run = reader.folder().filename().string(), state = state_name(view.state);
+  const std::string provenance = view.provenance.empty() ? "measured here" : provenance_text(view);
+  const Json samples = summary.samples > 0 || !is_log ? Json(summary.samples) : Json();
+  const Json wall_s = summary.wall_s > 0 || !is_log ? Json(summary.wall_s) : Json();
+  const Json samples_per_s = number_or_null(summary.samples_per_s), mfu = number_or_null(summary.mfu()),
+             step_us = number_or_null(summary.step_us);
+  Json out = ISOBAR_NAMED(run, state, view.reason, provenance, view.lesson, view.preset, view.device,
+                          view.host, view.started, view.fault, summary.precision, summary.emulated,
+                          summary.measure, view.group, view.point, view.repeat, summary.world,
+                          summary.replicas, summary.steps, summary.wanted_steps, samples, wall_s);
+  if (summary.has_losses) {  // else it only measures, or nobody ran it
+    out["first_loss"] = summary.first_loss;
+    out["loss"] = summary.last_loss;
+  }
+  add_members(out, ISOBAR_NAMED(samples_per_s, mfu, step_us, stages, scores));
   if (summary.has_valid_loss) out["valid_loss"] = summary.valid_loss;
   out["left_out"] = left_out_json(view.left_out);
   out["remarks"] = view.remarks;
@@ -149,10 +128,6 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
   if (!view.source.empty()) out["source"] = view.source;
   if (summary.watched.step >= 0) out["operators"] = watched_json(summary.watched);
   if (ranks) out["ranks"] = ranks_json(*ranks);
-  if (!summary.has_losses) {  // it only measures, or nobody ran it
-    out.erase("first_loss");
-    out.erase("loss");
-  }
   return out;
 }
 

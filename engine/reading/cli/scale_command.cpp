@@ -34,11 +34,8 @@ void add_target(Row& out, const ToTarget& to, double loss) {
   out.cell("samples", to.samples ? value_text(Quantity::count, std::round(*to.samples)) : "-");
   out.cell("rank-h", to.rank_hours ? fmt::format("{:.3g}", *to.rank_hours) : "-");
   out.cell("reached by", fmt::format("{} of {}", to.reached, to.of));
-  out.json["to_target"] = {{"s", to.time_s},
-                           {"samples", to.samples},
-                           {"rank_hours", to.rank_hours},
-                           {"reached", to.reached},
-                           {"of", to.of}};
+  const std::optional<double> s = to.time_s;
+  out.json["to_target"] = ISOBAR_NAMED(s, to.samples, to.rank_hours, to.reached, to.of);
 }
 
 Row row_of(const ScalingFigures& point, const MeasuredPoint& measured, double target_loss) {
@@ -187,14 +184,12 @@ std::string crowd_sentence(const ScaleResult& result) {
 }
 
 Json parts_json(const ScalingParts& parts, std::int64_t ranks) {
-  return {{"ranks", ranks},
-          {"ideal_us", parts.ideal_us},
-          {"beside_us", parts.beside.time_us},
-          {"comm_us", parts.comm.time_us},
-          {"data_us", parts.data.time_us},
-          {"beside_is_noise", parts.beside.is_noise},
-          {"comm_is_noise", parts.comm.is_noise},
-          {"data_is_noise", parts.data.is_noise}};
+  Json out = ISOBAR_NAMED(ranks, parts.ideal_us);
+  const std::pair<std::string, const StepPart*> named[] = {
+      {"beside", &parts.beside}, {"comm", &parts.comm}, {"data", &parts.data}};
+  for (const auto& [name, part] : named) out[name + "_us"] = part->time_us;
+  for (const auto& [name, part] : named) out[name + "_is_noise"] = part->is_noise;
+  return out;
 }
 
 /// Title, where it was measured, and how: what is printed under the table and under the plots.
@@ -227,8 +222,7 @@ Report scaling_report(const ScaleResult& result) {
   out.json["processors"] = result.arguments.as_jobs ? Json() : Json(result.plan.processors);
   out.json["base_ranks"] = scaling.base_ranks;
   out.json["target_loss"] = number_or_null(result.arguments.target_loss);
-  out.json["protocol"] = result.caption.protocol;
-  out.json["notes"] = scaling.notes;
+  add_members(out.json, ISOBAR_NAMED(result.caption.protocol, scaling.notes));
   out.json["svg"] = result.svg.empty() ? Json() : Json(result.svg.string());
   out.line(result.caption.title + " (" + result.caption.subtitle + ")");
   std::vector<Row> rows;

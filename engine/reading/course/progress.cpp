@@ -304,10 +304,7 @@ void ProgressWriter::commit(const Question& question, const Answer& answer, std:
   line["lesson"] = question.lesson;
   line["asked"] = kind_name(question.kind);
   line["answer"] = answer.text;
-  if (answer.kind == AnswerKind::number) {
-    line["number"] = answer.number;
-    line["unit"] = question.unit;
-  }
+  if (answer.kind == AnswerKind::number) add_members(line, ISOBAR_NAMED(answer.number, question.unit));
   if (answer.kind == AnswerKind::make) line["runs"] = Json(answer.runs);
   append(line.text(), [&](const CourseProgress& now) {
     if (!seen || now.answer_line(question.id) == *seen) return;
@@ -341,8 +338,7 @@ void ProgressWriter::reveal(const StoredAnswer& answer, const Graded& graded, co
 
 void ProgressWriter::beat(const std::string& lesson, const std::string& beat) {
   Json line = begun("beat");
-  line["lesson"] = lesson;
-  line["beat"] = beat;
+  add_members(line, ISOBAR_NAMED(lesson, beat));
   append(line.text(), nullptr);
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "core/error.h"
-#include "core/json.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "log/event.h"
@@ -154,14 +153,9 @@ Json gradients_json(const std::vector<GradientHistogram>& all, const std::string
     for (int e = GradientHistogram::kLeast; e <= GradientHistogram::kMost; ++e) {
       if (histogram.at(e) > 0) counts[std::to_string(e)] = histogram.at(e);
     }
-    list.push_back({{"step", histogram.step},
-                    {"scale", histogram.scale},
-                    {"values", histogram.values()},
-                    {"zero", histogram.zero},
-                    {"nonfinite", histogram.nonfinite},
-                    {"below_normal", histogram.below(kHalfNormal)},
-                    {"below_subnormal", histogram.below(kHalfSubnormal)},
-                    {"counts", counts}});
+    const auto below_normal = histogram.below(kHalfNormal), below_subnormal = histogram.below(kHalfSubnormal);
+    list.push_back(ISOBAR_NAMED(histogram.step, histogram.scale, histogram.values(), histogram.zero,
+                                histogram.nonfinite, below_normal, below_subnormal, counts));
   }
   return {{"run", run}, {"histograms", list}};
 }

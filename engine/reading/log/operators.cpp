@@ -149,13 +149,10 @@ std::vector<std::string> type_lines(const OperatorTable& table) {
 }
 
 Json watched_json(const WatchedSummary& watched) {
-  Json classes = Json::object();
-  for (const char* const name : kOperatorClassNames) classes[name] = watched.time_us(name);
-  return {{"step", watched.step},
-          {"launches", watched.launches},
-          {"moved_bytes", watched.moved_bytes},
-          {"attention", attention_text(watched.attention)},
-          {"class_us", classes}};
+  Json class_us = Json::object();
+  for (const char* const name : kOperatorClassNames) class_us[name] = watched.time_us(name);
+  const std::string attention = attention_text(watched.attention);
+  return ISOBAR_NAMED(watched.step, watched.launches, watched.moved_bytes, attention, class_us);
 }
 
 Json operators_json(const OperatorTable& table) {

@@ -54,6 +54,18 @@ TEST_CASE("members are added, replaced and taken out; arrays grow") {
   CHECK(Json::array().empty());
 }
 
+TEST_CASE("named values have the names at the end of their expressions, and join an object in their order") {
+  struct {
+    int world = 2;
+    int hosts() const { return 1; }
+  } view;
+  const auto* const far = &view;
+  const std::optional<double> overlap;
+  Json out = {{"world", 1}, {"first", true}};
+  add_members(out, ISOBAR_NAMED(view.world, far->hosts(), overlap));
+  CHECK(out.text() == Json{{"world", 2}, {"first", true}, {"hosts", 1}, {"overlap", Json()}}.text());
+}
+
 TEST_CASE("values are equal in any order of keys, numbers by value and whole ones to the last digit") {
   const Json value = Json::parse(R"({"a": [1, 2.50, "x"], "b": {"c": null, "d": true}})");
   CHECK(value == Json::parse(R"({"b": {"d": true, "c": null}, "a": [1.0, 2.5, "x"]})"));
