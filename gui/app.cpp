@@ -228,7 +228,7 @@ void App::start(const RunRequest& request) {
     return say(request.lesson + " " + card->cannot_run);
   if (!launch(request)) return;
   const fs::path runs = parent_of_runs(options_) / "runs";
-  const bool listed = std::any_of(options_.places.begin(), options_.places.end(), [&](const fs::path& place) {
+  const bool listed = std::ranges::any_of(options_.places, [&](const fs::path& place) {
     std::error_code code;
     return fs::absolute(place).lexically_normal() == runs || fs::equivalent(place, runs, code);
   });

@@ -73,7 +73,7 @@ void App::look_at(const std::vector<std::string>& folders, const Data& data) {
   for (const std::string& folder : folders) {
     const auto& runs = data.feed.runs->runs;
     std::error_code code;
-    const auto known = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
+    const auto known = std::ranges::find_if(runs, [&](const auto& run) {
       return run->id == folder || fs::equivalent(run->folder, folder, code);
     });
     if (known == runs.end()) feed_.add_place(folder);
@@ -183,7 +183,7 @@ void App::open_file(const std::string& file, std::int64_t line, const std::strin
 
 void App::open_reveal(const std::string& lesson) {
   const std::shared_ptr<const CourseView> course = worker_.view();
-  const bool any = std::any_of(course->questions.begin(), course->questions.end(), [&](const Question& one) {
+  const bool any = std::ranges::any_of(course->questions, [&](const Question& one) {
     return one.lesson == lesson && course->of(one.id)->state != QuestionState::open;
   });
   if (!any) return say("this page opens once you have committed to an answer");

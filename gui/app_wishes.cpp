@@ -23,10 +23,9 @@ void App::follow(const Data& data) {
   const auto fits = [&](const auto& run) {
     return !state_.asked_lesson || run->view.lesson == state_.lesson;
   };
-  auto found = std::find_if(runs.begin(), runs.end(), [&](const auto& run) {
-    return fits(run) && run->view.state == RunState::running;
-  });
-  if (found == runs.end()) found = std::find_if(runs.begin(), runs.end(), fits);
+  auto found = std::ranges::find_if(
+      runs, [&](const auto& run) { return fits(run) && run->view.state == RunState::running; });
+  if (found == runs.end()) found = std::ranges::find_if(runs, fits);
   if (found == runs.end()) return;
   const auto& first = *found;
   if (data.starting || !first->view.provenance.empty()) return;
@@ -69,7 +68,7 @@ void App::wish(const Data& data) {
   wishes.log = launcher_.log();
   feed_.wish(wishes);
   const auto& runs = data.feed.runs->runs;
-  const auto done = std::count_if(runs.begin(), runs.end(), [](auto& run) {
+  const auto done = std::ranges::count_if(runs, [](auto& run) {
     return run->view.state != RunState::running && run->view.state != RunState::empty && !run->gone;
   });
   const auto run = data.feed.runs->find(state_.run);

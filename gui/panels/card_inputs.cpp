@@ -36,7 +36,7 @@ std::string rows_of(Ui& ui, const Question& question, const QuestionChoice& choi
                   [&](std::string_view part) { return measure.text_width(part, face); });
 }
 
-std::ptrdiff_t count_rows(const std::string& rows) { return 1 + std::count(rows.begin(), rows.end(), '\n'); }
+std::ptrdiff_t count_rows(const std::string& rows) { return 1 + std::ranges::count(rows, '\n'); }
 
 void paint_rows(Canvas& canvas, const std::string& rows, PlotPoint at, Face face, Colour colour) {
   for (const std::string& words : split(rows, '\n')) {
@@ -206,7 +206,7 @@ Answer answer_on_card(const Data& data, const AppState& state, const Question& q
     return answer_of_runs(question, folders);
   }
   const std::string& text = asked_text(data, question);
-  return parse_answer(question, card.typed, std::count(text.begin(), text.end(), '\n'));
+  return parse_answer(question, card.typed, std::ranges::count(text, '\n'));
 }
 
 void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,

@@ -50,9 +50,8 @@ Axis number_axis(const std::vector<double>& values, float begin, float end) {
     most = std::max(most, std::abs(value));
     if (value > 0) least = least > 0 ? std::min(least, value) : value;
   }
-  const bool log =
-      least > 0 && most / least > kFar &&
-      std::all_of(values.begin(), values.end(), [](double v) { return !std::isfinite(v) || v > 0; });
+  const bool log = least > 0 && most / least > kFar &&
+                   std::ranges::all_of(values, [](double v) { return !std::isfinite(v) || v > 0; });
   return {log ? least / 2 : 0, most > 0 ? most * kHeadRoom : 1, log, false, begin, end};
 }
 

@@ -20,7 +20,7 @@ std::string first_to_do(const Data& data, const std::vector<std::string>& ids) {
 }
 
 void draw_pager(Ui& ui, const std::vector<std::string>& ids, std::string& shown) {
-  const auto at = static_cast<std::size_t>(std::find(ids.begin(), ids.end(), shown) - ids.begin());
+  const auto at = static_cast<std::size_t>(std::ranges::find(ids, shown) - ids.begin());
   const std::string words = fmt::format("{} of {}", at + 1, ids.size());
   const float button = ui.button_width("<");
   const float right = ImGui::GetContentRegionMax().x;

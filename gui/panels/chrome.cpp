@@ -57,9 +57,8 @@ std::string status_text(const RunEntry& run) {
 }
 
 int live_runs(const Data& data) {
-  return static_cast<int>(
-      std::count_if(data.feed.runs->runs.begin(), data.feed.runs->runs.end(),
-                    [](auto& run) { return run->view.state == RunState::running && !run->gone; }));
+  return static_cast<int>(std::ranges::count_if(
+      data.feed.runs->runs, [](auto& run) { return run->view.state == RunState::running && !run->gone; }));
 }
 
 void centre_line(float height) { ImGui::SetCursorPosY((height - ImGui::GetFrameHeight()) / 2); }

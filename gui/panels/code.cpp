@@ -70,7 +70,7 @@ bool can_choose_line(const CodeState& code) { return !code.asked.empty() && code
 
 /// A place on the page, not a line of the file: a diff has more of them.
 std::optional<std::size_t> marked_line(const CodePage& page, std::int64_t number) {
-  const auto found = std::find_if(page.lines.begin(), page.lines.end(), [&](const DiffLine& line) {
+  const auto found = std::ranges::find_if(page.lines, [&](const DiffLine& line) {
     return number > 0 && line.kind != DiffLine::Kind::removed && line.new_number == number;
   });
   if (found == page.lines.end()) return std::nullopt;

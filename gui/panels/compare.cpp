@@ -31,12 +31,12 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   if (run.foreign) return run.name;
   std::vector<std::string> parts;
   const auto differs = [&](auto field) {
-    return std::any_of(runs.begin(), runs.end(),
-                       [&](auto& other) { return !other->foreign && field(*other) != field(run); });
+    return std::ranges::any_of(runs,
+                               [&](auto& other) { return !other->foreign && field(*other) != field(run); });
   };
   if (differs([](const RunEntry& r) { return r.view.lesson; })) parts.push_back(run.view.lesson);
   const RunOrigin own = origin_of(run.view);
-  const bool alone = std::count_if(runs.begin(), runs.end(), [](auto& one) { return !one->foreign; }) < 2;
+  const bool alone = std::ranges::count_if(runs, [](auto& one) { return !one->foreign; }) < 2;
   const auto add_origin = [&](auto part) {
     const bool told = differs([&](const RunEntry& r) { return origin_of(r.view).*part; });
     if ((told || alone) && !(own.*part).empty()) parts.push_back(own.*part);
@@ -46,7 +46,7 @@ std::string label_of(const RunEntry& run, const Runs& runs, const std::vector<Ke
   if (presets) parts.push_back(run.view.preset);
   add_origin(&RunOrigin::fault);
   add_origin(&RunOrigin::measure);
-  const auto at = std::find_if(runs.begin(), runs.end(), [&](auto& other) { return other->id == run.id; });
+  const auto at = std::ranges::find_if(runs, [&](auto& other) { return other->id == run.id; });
   const auto index = static_cast<std::size_t>(at - runs.begin());
   for (const KeyRow& row : keys) {
     if (parts.size() >= 3 || row.values[index].empty() || !row.two_values || is_usual(row, runs, index))
@@ -115,7 +115,7 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
   CompareState& compare = state.compare;
   PlotSpec spec;
   spec.id = curve;
-  std::replace(spec.id.begin(), spec.id.end(), '/', ' ');
+  std::ranges::replace(spec.id, '/', ' ');
   spec.title = title;
   set_x_axis(spec, state.x_axis());
   spec.legend = false;
@@ -141,8 +141,8 @@ void draw_overlay(Ui& ui, const Runs& runs, const Labels& labels, AppState& stat
 
 void draw_keys(Ui& ui, const Runs& runs, const Labels& labels, const std::vector<KeyRow>& keys,
                AppState& state) {
-  const auto different = static_cast<std::size_t>(
-      std::count_if(keys.begin(), keys.end(), [](auto& row) { return row.differs; }));
+  const auto different =
+      static_cast<std::size_t>(std::ranges::count_if(keys, [](auto& row) { return row.differs; }));
   ui.framed().text(fmt::format("Keys: {} differ of {}", different, keys.size()), Face::bold);
   ui.beside(16).input("filter compared keys", state.compare.key_filter, "Filter keys", ui.px(180));
   ui.beside().checkbox("equal keys", &state.compare.all_keys, "equal ones too");

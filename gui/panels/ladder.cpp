@@ -274,8 +274,7 @@ void draw_runs(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   ImGui::BeginChild("runs list");
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(2)});
   const float each = ui.px(46);
-  const auto chosen =
-      std::find_if(shown.begin(), shown.end(), [&](auto& run) { return run->id == state.run; });
+  const auto chosen = std::ranges::find_if(shown, [&](auto& run) { return run->id == state.run; });
   if (state.list_at != state.run && chosen != shown.end() && data.feed.first_look_done) {
     const float top = each * static_cast<float>(chosen - shown.begin());
     const float room = ImGui::GetWindowHeight() - each;

@@ -97,9 +97,8 @@ class LessonFlow {
     if (all.empty()) ui_.dim("This lesson asks nothing here.");
     cards("predict", all);
     page(Beat::predict);
-    const bool answered = std::all_of(all.begin(), all.end(), [&](const std::string& id) {
-      return data_.course->of(id)->state != QuestionState::open;
-    });
+    const bool answered = std::ranges::all_of(
+        all, [&](const std::string& id) { return data_.course->of(id)->state != QuestionState::open; });
     if (answered) go_on("On to the runs", Beat::run, false);
   }
 

@@ -161,7 +161,7 @@ Box draw_check(Ui& ui, CheckMark mark) {
 void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) {
   const std::vector<std::string>& goals = card.info.goals;
   if (goals.empty()) return;
-  const auto reached = std::count(progress.goals.begin(), progress.goals.end(), true);
+  const auto reached = std::ranges::count(progress.goals, true);
   ui.gap(4);
   ui.text("Goals", Face::bold);
   ui.beside(8).dim(fmt::format("{} of {}", reached, goals.size()));

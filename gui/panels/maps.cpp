@@ -60,7 +60,7 @@ int channel_of(const AppState& state, const RunEntry& run, std::int64_t channels
   int channel = state.maps.channel;
   if (channel < 0) {
     const auto& names = run.view.channels;
-    const auto found = std::find(names.begin(), names.end(), watched_channel(state, run));
+    const auto found = std::ranges::find(names, watched_channel(state, run));
     channel = found == names.end() ? 0 : static_cast<int>(found - names.begin());
   }
   return std::clamp(channel, 0, static_cast<int>(channels) - 1);
@@ -154,7 +154,7 @@ void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, AppState& s
   for (int i = 0; i < static_cast<int>(set.channels); ++i) names.push_back(channel_name(run, i));
   std::string name = channel_name(run, channel);
   if (ui.combo("map channel", names, name, ui.px(90)))
-    state.maps.channel = static_cast<int>(std::find(names.begin(), names.end(), name) - names.begin());
+    state.maps.channel = static_cast<int>(std::ranges::find(names, name) - names.begin());
   ImGui::SameLine(0, ui.px(12));
   draw_player(ui, run.detail->field_steps, state.maps, at, state.now_s);
 }
@@ -316,7 +316,7 @@ void draw_maps(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const int channel = channel_of(state, *run, set->channels);
   update_pictures(maps, set, channel);
   const auto& steps = run->detail->field_steps;
-  const auto at = static_cast<std::size_t>(std::find(steps.begin(), steps.end(), step) - steps.begin());
+  const auto at = static_cast<std::size_t>(std::ranges::find(steps, step) - steps.begin());
   maps.link.begin_frame();
   draw_head(ui, *run, maps);
   draw_controls(ui, *run, *set, state, at, channel);

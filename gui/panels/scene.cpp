@@ -27,7 +27,7 @@ void draw_player(Ui& ui, StepPlayer& player, std::size_t last, double now_s) {
 
 bool draw_knob(Ui& ui, const std::string& name, const std::string& title, const std::string& tip,
                const std::vector<double>& places, const std::string& words, double& value) {
-  int at = static_cast<int>(std::find(places.begin(), places.end(), value) - places.begin());
+  int at = static_cast<int>(std::ranges::find(places, value) - places.begin());
   ui.text(title, Face::bold);
   if (!tip.empty()) ui.tip(tip);
   if (!ui.notches(name, &at, static_cast<int>(places.size()), words, -1)) return false;

@@ -23,10 +23,9 @@ std::string facts_of(const ComparedRuns& compared, std::size_t index) {
   const RunCase& one = compared.cases[index].figures;
   const RunView& view = one.view();
   std::vector<std::string> out;
-  const bool is_common =
-      std::all_of(compared.cases.begin(), compared.cases.end(), [&](const ComparedCase& other) {
-        return compared.cases.size() > 1 && origin_of(other.figures.view()).from == origin_of(view).from;
-      });
+  const bool is_common = std::ranges::all_of(compared.cases, [&](const ComparedCase& other) {
+    return compared.cases.size() > 1 && origin_of(other.figures.view()).from == origin_of(view).from;
+  });
   if (!view.is_measured_here() && !is_common) out.push_back(provenance_text(view));
   if (view.state != RunState::done) out.push_back(state_name(view.state));
   out.push_back(counted(static_cast<std::int64_t>(one.repeats.size()), "run"));

@@ -72,7 +72,7 @@ void draw_over_spans(Ui& ui, const SpanTable& table, const Timeline& timeline, c
   const std::vector<bool> communicates = comm_tracks(table);
   for (const std::size_t i : timeline.spans) {
     const SpanRow& span = table.spans[i];
-    const auto found = std::find(timeline.tracks.begin(), timeline.tracks.end(), span.track);
+    const auto found = std::ranges::find(timeline.tracks, span.track);
     const auto row = static_cast<std::size_t>(found - timeline.tracks.begin());
     const float x0 = x(span.begin_us), x1 = std::max(x0 + 1, x(span.end_us));
     if (table.tracks[span.track] == "loop" && table.names[span.name] == "comm")

@@ -169,8 +169,7 @@ std::vector<PlotSpec> small_plots(Ui& ui, const AppState& state, const std::shar
 }
 
 bool has_data(const PlotSpec& spec) {
-  return std::any_of(spec.lines.begin(), spec.lines.end(),
-                     [](const PlotLine& line) { return line.curve != nullptr; });
+  return std::ranges::any_of(spec.lines, [](const PlotLine& line) { return line.curve != nullptr; });
 }
 
 /// Scores of further channels, as many as there are cells left in the last row of `count` plots.

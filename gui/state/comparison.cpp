@@ -46,8 +46,7 @@ void make_cases(ComparedRuns& out) {
       in_none.push_back(run);
       continue;
     }
-    auto found = std::find_if(out.cases.begin(), out.cases.end(),
-                              [&](const ComparedCase& one) { return belongs(one, *run); });
+    auto found = std::ranges::find_if(out.cases, [&](const ComparedCase& one) { return belongs(one, *run); });
     if (found == out.cases.end()) {
       found = out.cases.insert(out.cases.end(), {.run = run, .figures = case_of(*run), .ticked = {}});
       out.shown.push_back(run);
@@ -72,7 +71,7 @@ void find_identical(ComparedRuns& out) {
       const LossesCompared losses = compare_losses(first.view(), first.series, run.view(), run.series);
       return losses.parity == Parity::bit_equal && losses.values > 1;
     };
-    const auto found = std::find_if(out.identical.begin(), out.identical.end(), same);
+    const auto found = std::ranges::find_if(out.identical, same);
     if (found == out.identical.end()) {
       out.identical.push_back({i});
     } else {
@@ -102,7 +101,7 @@ Runs ticked_runs(const StoreSnapshot& all, const std::set<std::string>& ticked) 
   const auto order = [](const RunEntry& run) {
     return std::tie(run.foreign, run.view.lesson, run.view.preset, run.started_ns);
   };
-  std::stable_sort(out.begin(), out.end(), [&](auto& a, auto& b) { return order(*a) < order(*b); });
+  std::ranges::stable_sort(out, [&](auto& a, auto& b) { return order(*a) < order(*b); });
   return out;
 }
 

@@ -172,8 +172,8 @@ void CourseWorker::judge() {
   }
   for (const auto& [lesson, goals] : places_.goals) {
     std::vector<Question> of_lesson;
-    std::copy_if(mine_.questions.begin(), mine_.questions.end(), std::back_inserter(of_lesson),
-                 [&](const Question& question) { return question.lesson == lesson; });
+    std::ranges::copy_if(mine_.questions, std::back_inserter(of_lesson),
+                         [&](const Question& question) { return question.lesson == lesson; });
     mine_.lessons[lesson] =
         lesson_progress(lesson, of_lesson, goals, has_exercise(places_.home, lesson), mine_.progress);
   }
@@ -268,9 +268,8 @@ void CourseWorker::add_up() {
       continue;
     try {
       const std::vector<FoundRuns> found = find_runs(question, places_.home, known, current_.rates.get());
-      const bool lacks = std::any_of(found.begin(), found.end(), [](const FoundRuns& one) {
-        return one.missing > 0 && one.cannot.empty();
-      });
+      const bool lacks = std::ranges::any_of(
+          found, [](const FoundRuns& one) { return one.missing > 0 && one.cannot.empty(); });
       if (lacks) out.ids.push_back(question.id);
       add_missing(missing, found);
     } catch (const std::exception&) {  // its own card says why

@@ -26,7 +26,7 @@ void tidy(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, code)) {
     if (entry.path().filename().string().rfind("start-", 0) == 0) logs.push_back(entry.path());
   }
-  std::sort(logs.begin(), logs.end());
+  std::ranges::sort(logs);
   for (std::size_t i = 0; i + kLogsKept < logs.size() + 1 && i < logs.size(); ++i) fs::remove(logs[i], code);
 }
 

@@ -24,14 +24,13 @@ std::string scheme_of(const std::string& link) {
   const std::size_t colon = link.find(':');
   if (colon == std::string::npos || colon == 0) return "";
   const std::string scheme = link.substr(0, colon);
-  const bool plain = std::all_of(scheme.begin(), scheme.end(), [](unsigned char c) {
-    return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.';
-  });
+  const bool plain = std::ranges::all_of(
+      scheme, [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.'; });
   return plain ? scheme : "";
 }
 
 LinkTarget web(const std::string& link) {
-  const bool plain = std::all_of(link.begin(), link.end(), [](char c) { return c > ' ' && c < 0x7f; });
+  const bool plain = std::ranges::all_of(link, [](char c) { return c > ' ' && c < 0x7f; });
   if (!plain) return nowhere("this address holds letters that an address has not: " + printable(link, 120));
   return {.kind = Kind::web, .text = link};
 }

@@ -62,7 +62,7 @@ PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::
 
 void add_place(Knob& knob, double place) {
   const bool falls = knob.places.size() > 2 && knob.places[1] > knob.places[2];
-  const auto at = std::find_if(knob.places.begin(), knob.places.end(), [&](double other) {
+  const auto at = std::ranges::find_if(knob.places, [&](double other) {
     return other == place || (other > 0 && place > 0 && (falls ? other < place : other > place));
   });
   if (at == knob.places.end() || *at != place) knob.places.insert(at, place);
@@ -120,7 +120,7 @@ std::vector<std::pair<double, double>> play_all(const Project& project, const Le
     const PlayedStep step = play(project, lesson, preset, turned, rates);
     if (step.is_known()) out.emplace_back(place, step.samples_per_s());
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -131,7 +131,7 @@ std::vector<PresetFact> preset_facts(const Project& project, const LessonInfo& l
   const auto order = [](const PresetFact& one) {
     return std::tuple(!one.fits, one.parameters == 0, one.rows * one.columns, one.parameters, one.bytes);
   };
-  std::stable_sort(out.begin(), out.end(), [&](auto& a, auto& b) { return order(a) < order(b); });
+  std::ranges::stable_sort(out, [&](auto& a, auto& b) { return order(a) < order(b); });
   return out;
 }
 

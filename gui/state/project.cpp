@@ -33,7 +33,7 @@ std::vector<MarkdownBlock> rest_of_reveal(const fs::path& home, const std::strin
     return {};  // the course says why
   }
   const auto is_answer = [&](const std::string& title) {
-    return std::any_of(questions.begin(), questions.end(), [&](const Question& question) {
+    return std::ranges::any_of(questions, [&](const Question& question) {
       return question.id.substr(question.id.find('.') + 1) == title;
     });
   };

@@ -35,7 +35,7 @@ bool suits(View view, const LessonInfo& lesson) {
 
 std::optional<View> view_of(std::string_view name) {
   if (scene_named(name) != nullptr) return View::scene;
-  const auto* const found = std::find(kViewNames.begin(), kViewNames.end(), name);
+  const auto* const found = std::ranges::find(kViewNames, name);
   return found == kViewNames.end() ? std::nullopt
                                    : std::optional(static_cast<View>(found - kViewNames.begin()));
 }
@@ -74,7 +74,7 @@ FormState& AppState::form() {
 }
 
 XAxis AppState::x_axis() const {
-  const auto* const found = std::find(kAxisTitles.begin(), kAxisTitles.end(), settings.x_axis);
+  const auto* const found = std::ranges::find(kAxisTitles, settings.x_axis);
   return found == kAxisTitles.end() ? XAxis::step : static_cast<XAxis>(found - kAxisTitles.begin());
 }
 

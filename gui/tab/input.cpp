@@ -69,8 +69,8 @@ void TabInput::let_go() {
 }
 
 bool TabInput::is_button_down() const {
-  return buttons_ != 0 || std::any_of(waiting_.begin(), waiting_.end(),
-                                      [](auto& one) { return one.says == TabSays::button && one.down; });
+  return buttons_ != 0 ||
+         std::ranges::any_of(waiting_, [](auto& one) { return one.says == TabSays::button && one.down; });
 }
 
 /// ImGui sees a frame's input at once: where the mouse is at its end, what is down then, all text before all

@@ -153,8 +153,8 @@ class TabServer::Inside : public TabEvents {
     if (path_.empty()) socket.set_option(Tcp::no_delay(true), ignored);
     std::erase_if(visitors_, [](const auto& entry) { return entry.second.use_count() == 1; });
     if (visitors_.size() >= kMostVisitors) {  // the oldest that is no tab makes room
-      const auto at = std::find_if(visitors_.begin(), visitors_.end(),
-                                   [](const auto& entry) { return !entry.second->is_tab(); });
+      const auto at =
+          std::ranges::find_if(visitors_, [](const auto& entry) { return !entry.second->is_tab(); });
       if (at == visitors_.end()) return;
       at->second->drop();
       visitors_.erase(at);

@@ -38,7 +38,7 @@ void Tabs::left(TabId tab) {
   tabs_.erase(tab);
   if (leader_ != tab) return;
   leader_ = 0;
-  const auto next = std::find_if(tabs_.begin(), tabs_.end(), [](auto& one) { return one.second.shown; });
+  const auto next = std::ranges::find_if(tabs_, [](auto& one) { return one.second.shown; });
   if (next != tabs_.end()) lead(next->first);
 }
 
@@ -105,7 +105,7 @@ bool Tabs::may_take(TabId tab) const {
 }
 
 bool Tabs::wants_frame() const {
-  return std::any_of(tabs_.begin(), tabs_.end(), [&](auto& one) { return is_ready(one.second); });
+  return std::ranges::any_of(tabs_, [&](auto& one) { return is_ready(one.second); });
 }
 
 void Tabs::deliver(const std::shared_ptr<const TabFrame>& frame,

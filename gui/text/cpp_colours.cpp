@@ -140,7 +140,7 @@ std::size_t raw_string_length(const Brush& brush, std::size_t quote_at) {
 bool is_type_name(std::string_view word) {
   if (is_one_of(kCppTypes, word)) return true;
   if (word.size() > 2 && word.substr(word.size() - 2) == "_t") return true;
-  return is_upper(word.front()) && std::any_of(word.begin(), word.end(), is_lower);
+  return is_upper(word.front()) && std::ranges::any_of(word, is_lower);
 }
 
 void paint_word(Brush& brush) {

@@ -20,9 +20,8 @@ constexpr std::string_view kEveryday[] = {"busy",    "copy",       "data",  "dev
 /// Other names of a term stand for columns of tables too ("what", "half"): only what no sentence holds by
 /// chance is looked for, such as DDP, LayerNorm or bit-equal.
 bool is_technical(std::string_view name) {
-  return std::any_of(name.begin(), name.end(), [](unsigned char c) {
-    return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '-';
-  });
+  return std::ranges::any_of(
+      name, [](unsigned char c) { return std::isupper(c) != 0 || std::isdigit(c) != 0 || c == '-'; });
 }
 
 bool is_word_letter(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c & 0x80) != 0; }
@@ -72,7 +71,7 @@ Beat beat_of_section(const std::string& words) {
 GlossaryWords::GlossaryWords(const Glossary& glossary) {
   for (const Term& term : glossary) {
     std::vector<std::string> all = {term.name};
-    std::copy_if(term.also.begin(), term.also.end(), std::back_inserter(all), is_technical);
+    std::ranges::copy_if(term.also, std::back_inserter(all), is_technical);
     for (const std::string& name : all) {
       if (name.size() < kShortest || holds(kEveryday, name)) continue;
       const std::string words = plain(name);
@@ -82,9 +81,8 @@ GlossaryWords::GlossaryWords(const Glossary& glossary) {
     notes_.push_back(term.name + ": " + term.text);
   }
   for (auto& [first, names] : names_) {
-    std::stable_sort(names.begin(), names.end(), [](const Name& one, const Name& other) {
-      return one.words.size() > other.words.size();
-    });
+    std::ranges::stable_sort(
+        names, [](const Name& one, const Name& other) { return one.words.size() > other.words.size(); });
   }
 }
 

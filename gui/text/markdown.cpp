@@ -58,8 +58,8 @@ class Flattener {
   };
 
   int depth(Container::Kind kind) const {
-    const auto count = std::count_if(containers_.begin(), containers_.end(),
-                                     [&](const Container& one) { return one.kind == kind; });
+    const auto count =
+        std::ranges::count_if(containers_, [&](const Container& one) { return one.kind == kind; });
     return std::min(static_cast<int>(count), kDeepest);
   }
   void open(Container container);

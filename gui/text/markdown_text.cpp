@@ -129,13 +129,13 @@ std::string words_of(const std::vector<TextSpan>& spans) {
 // A line break next to an image or at an end of a block would show as a stray gap.
 void trim_spans(std::vector<TextSpan>& spans) {
   const auto has_more = [](const TextSpan& span) {
-    return span.code || !std::all_of(span.text.begin(), span.text.end(), is_span_blank);
+    return span.code || !std::ranges::all_of(span.text, is_span_blank);
   };
-  spans.erase(spans.begin(), std::find_if(spans.begin(), spans.end(), has_more));
+  spans.erase(spans.begin(), std::ranges::find_if(spans, has_more));
   while (!spans.empty() && !has_more(spans.back())) spans.pop_back();
   if (spans.empty()) return;
   if (std::string& first = spans.front().text; !spans.front().code)
-    first.erase(first.begin(), std::find_if_not(first.begin(), first.end(), is_span_blank));
+    first.erase(first.begin(), std::ranges::find_if_not(first, is_span_blank));
   if (std::string& last = spans.back().text; !spans.back().code)
     last.erase(std::find_if_not(last.rbegin(), last.rend(), is_span_blank).base(), last.end());
 }

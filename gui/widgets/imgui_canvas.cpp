@@ -147,7 +147,7 @@ void apply_style(const Theme& theme, float scale) {
 
 ImTextureID KeptTextures::texture(const std::shared_ptr<const Picture>& picture) {
   constexpr std::size_t kMostKept = 16;
-  const auto at = std::find_if(kept_.begin(), kept_.end(), [&](auto& one) { return one.picture == picture; });
+  const auto at = std::ranges::find_if(kept_, [&](auto& one) { return one.picture == picture; });
   if (at != kept_.end()) {
     std::rotate(at, at + 1, kept_.end());  // what is used stays longest
     return kept_.back().id;
@@ -161,7 +161,7 @@ ImTextureID KeptTextures::texture(const std::shared_ptr<const Picture>& picture)
 }
 
 const Picture* KeptTextures::picture_of(ImTextureID id) const {
-  const auto at = std::find_if(kept_.begin(), kept_.end(), [&](auto& one) { return one.id == id; });
+  const auto at = std::ranges::find_if(kept_, [&](auto& one) { return one.id == id; });
   return at == kept_.end() ? nullptr : at->picture.get();
 }
 

@@ -116,8 +116,7 @@ void Ui::focus_next(int direction) {
     if (item.id != 0 && item.window != nullptr) stops.push_back(&item);
   }
   if (stops.empty()) return;
-  const auto found =
-      std::find_if(stops.begin(), stops.end(), [&](auto* item) { return item->id == g.NavId; });
+  const auto found = std::ranges::find_if(stops, [&](auto* item) { return item->id == g.NavId; });
   const int count = static_cast<int>(stops.size());
   const int at = found == stops.end() || g.NavDisableHighlight ? (direction > 0 ? -1 : 0)
                                                                : static_cast<int>(found - stops.begin());

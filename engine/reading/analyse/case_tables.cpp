@@ -18,7 +18,7 @@ constexpr std::size_t kMostName = 120, kMostValue = 200;
 /// The name of its folder, behind the lesson where another case has a folder of the same name.
 std::string run_name(const Cases& cases, const RunCase& one) {
   const auto same = [&](const RunCase& other) { return other.folder.filename() == one.folder.filename(); };
-  const bool is_alone = std::count_if(cases.begin(), cases.end(), same) == 1;
+  const bool is_alone = std::ranges::count_if(cases, same) == 1;
   return printable((is_alone ? "" : one.view().lesson + " ") + one.folder.filename().string(), kMostName);
 }
 
@@ -57,8 +57,8 @@ Table cases_table(const Cases& cases, const std::vector<RunComparison>& against)
   const std::size_t versus = out.columns.size() + 1;
   for (const Figure* const figure : figures) out.columns.emplace_back(figure->head, figure->worth);
   if (cases.size() > 1) out.columns.insert(out.columns.begin() + static_cast<std::ptrdiff_t>(versus), "vs A");
-  const bool scored = std::any_of(cases.begin(), cases.end(),
-                                  [](const RunCase& one) { return one.view().summary.has_scores; });
+  const bool scored =
+      std::ranges::any_of(cases, [](const RunCase& one) { return one.view().summary.has_scores; });
   if (scored) out.columns.emplace_back(headline.empty() ? "RMSE" : "RMSE " + headline, 1);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const RunCase& one = cases[i];
@@ -130,7 +130,7 @@ std::vector<KeyRow> differing_keys(const Cases& cases) {
   std::vector<const ConfigText*> configs;
   for (const RunCase& one : cases) configs.push_back(&one.config);
   const auto is_log = [](const RunCase& one) { return !one.view().source.empty(); };
-  const bool with_logs = std::any_of(cases.begin(), cases.end(), is_log);
+  const bool with_logs = std::ranges::any_of(cases, is_log);
   std::vector<KeyRow> out = key_rows(configs);
   std::erase_if(
       out, [&](const KeyRow& row) { return !(with_logs ? row.two_values : row.differs) || row.is_label(); });
@@ -151,7 +151,7 @@ Table keys_table(const std::vector<KeyRow>& keys, bool environment, std::size_t 
 }
 
 bool some_settings_unknown(const Cases& cases) {
-  return std::any_of(cases.begin(), cases.end(), [](const RunCase& one) { return one.config.empty(); });
+  return std::ranges::any_of(cases, [](const RunCase& one) { return one.config.empty(); });
 }
 
 }  // namespace isobar

@@ -84,8 +84,7 @@ std::vector<std::string> case_warnings(const std::vector<RunCase>& cases) {
   std::vector<std::pair<std::string, std::vector<std::size_t>>> found;
   for (std::size_t i = 0; i < cases.size(); ++i) {
     for (std::string& warning : warnings_of(cases[i])) {
-      const auto same =
-          std::find_if(found.begin(), found.end(), [&](auto& one) { return one.first == warning; });
+      const auto same = std::ranges::find_if(found, [&](auto& one) { return one.first == warning; });
       if (same == found.end())
         found.push_back({std::move(warning), {i}});
       else

@@ -22,14 +22,12 @@ std::string quoted(const std::string& text) { return json_quoted(text, JsonEscap
 
 /// Spans of one track in lanes, so that no two of a lane run at once; each lane in the order of time.
 std::vector<std::vector<SpanRow>> lanes_of(std::vector<SpanRow> spans) {
-  std::stable_sort(spans.begin(), spans.end(),
-                   [](const SpanRow& a, const SpanRow& b) { return a.begin_us < b.begin_us; });
+  std::ranges::stable_sort(spans, [](const SpanRow& a, const SpanRow& b) { return a.begin_us < b.begin_us; });
   constexpr std::size_t kMostLanes = 64;
   std::vector<std::vector<SpanRow>> lanes;
   for (const SpanRow& span : spans) {
-    const auto free = std::find_if(lanes.begin(), lanes.end(), [&](const std::vector<SpanRow>& lane) {
-      return lane.back().end_us <= span.begin_us;
-    });
+    const auto free = std::ranges::find_if(
+        lanes, [&](const std::vector<SpanRow>& lane) { return lane.back().end_us <= span.begin_us; });
     if (free != lanes.end()) {
       free->push_back(span);
     } else if (lanes.size() < kMostLanes) {

@@ -9,8 +9,7 @@
 namespace isobar {
 
 std::vector<Interval> union_of(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
+  std::ranges::sort(intervals, [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
   std::vector<Interval> out;
   for (const Interval& next : intervals) {
     if (next.end <= next.begin) continue;
@@ -110,7 +109,7 @@ bool is_collective(std::string_view name) {
   static constexpr std::array<std::string_view, 8> kNames = {"all-reduce", "all_reduce",    "broadcast",
                                                              "all-gather", "all_gather",    "reduce-scatter",
                                                              "barrier",    "reduce_scatter"};
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+  return std::ranges::find(kNames, name) != kNames.end();
 }
 
 bool is_compute(std::string_view name) {
@@ -153,7 +152,7 @@ std::optional<CommTimes> comm_times(const SpanTable& table, StepRange wanted) {
   const std::vector<StepWindow> steady = steady_windows(step_windows(table), wanted);
   if (steady.empty()) return std::nullopt;
   const std::vector<bool> communicates = comm_tracks(table);
-  const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
+  const bool on_device = std::ranges::find(table.tracks, "device") != table.tracks.end();
   const Clipped clipped(steady);
   const std::optional<std::size_t> last = last_bucket_track(table);
   std::vector<Interval> moving, waiting, computing, backward, blocking, of_last, moving_others;

@@ -61,8 +61,8 @@ void append_entity(std::string& out, std::string_view entity) {
     append_utf8(out, result.ec == std::errc() ? code_point : 0);
     return;
   }
-  const auto known = std::find_if(std::begin(kNamedCharacters), std::end(kNamedCharacters),
-                                  [&](const NamedCharacter& each) { return each.name == name; });
+  const auto known =
+      std::ranges::find_if(kNamedCharacters, [&](const NamedCharacter& each) { return each.name == name; });
   if (known == std::end(kNamedCharacters)) {
     out += entity;
   } else {
@@ -74,7 +74,7 @@ std::string_view entity_at(std::string_view text) {
   const std::size_t end = text.substr(0, kLongest + 2).find(';');
   if (text.empty() || text.front() != '&' || end == std::string_view::npos || end < 2) return {};
   const std::string_view name = text.substr(1, end - 1);
-  const bool is_name = std::all_of(name.begin(), name.end(), [&](const char& c) {
+  const bool is_name = std::ranges::all_of(name, [&](const char& c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || (c == '#' && &c == name.data());
   });
   return is_name && name != "#" ? text.substr(0, end + 1) : std::string_view();

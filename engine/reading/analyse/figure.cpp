@@ -124,8 +124,8 @@ std::vector<const Figure*> figures_in(FigureTable column) {
 }
 
 bool has_comm(const Repeats& repeats) {
-  return std::any_of(repeats.begin(), repeats.end(),
-                     [](const SteadyFigures& run) { return run.ranks && run.ranks->comm.comm_calls > 0; });
+  return std::ranges::any_of(
+      repeats, [](const SteadyFigures& run) { return run.ranks && run.ranks->comm.comm_calls > 0; });
 }
 
 Spread values_of(const Figure& figure, const Repeats& repeats) {
@@ -140,7 +140,7 @@ std::vector<const Figure*> reported_in(FigureTable column, const std::vector<con
   std::vector<const Figure*> out;
   for (const Figure* const one : figures_in(column)) {
     const auto has = [&](const Repeats* run) { return !values_of(*one, *run).empty(); };
-    if (out.empty() || std::any_of(runs.begin(), runs.end(), has)) out.push_back(one);
+    if (out.empty() || std::ranges::any_of(runs, has)) out.push_back(one);
   }
   return out;
 }

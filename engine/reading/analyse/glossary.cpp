@@ -63,12 +63,10 @@ Glossary read_glossary(const std::filesystem::path& home) {
 const Term& find_term(const Glossary& glossary, const std::string& name) {
   const std::string wanted = plain(name);
   const auto is_wanted = [&](const std::string& one) { return plain(one) == wanted; };
-  const auto by_name =
-      std::find_if(glossary.begin(), glossary.end(), [&](const Term& term) { return is_wanted(term.name); });
+  const auto by_name = std::ranges::find_if(glossary, [&](const Term& term) { return is_wanted(term.name); });
   if (by_name != glossary.end()) return *by_name;
-  const auto by_other = std::find_if(glossary.begin(), glossary.end(), [&](const Term& term) {
-    return std::any_of(term.also.begin(), term.also.end(), is_wanted);
-  });
+  const auto by_other = std::ranges::find_if(
+      glossary, [&](const Term& term) { return std::ranges::any_of(term.also, is_wanted); });
   if (by_other != glossary.end()) return *by_other;
   std::vector<std::string> known;
   for (const Term& term : glossary) {

@@ -92,9 +92,8 @@ RungVerdict figures_of(const Rung& rung) {
   out.peak_of_data_sheet = first.peak_of_data_sheet;
   out.parts = step_parts(rung.repeats);
   if (is_scored(rung)) out.valid_loss = spread_of(&RunSummary::valid_loss);
-  const bool is_too_low = std::any_of(rung.repeats.begin(), rung.repeats.end(), [](const SteadyFigures& run) {
-    return run.view.summary.peak_is_too_low();
-  });
+  const bool is_too_low = std::ranges::any_of(
+      rung.repeats, [](const SteadyFigures& run) { return run.view.summary.peak_is_too_low(); });
   if (is_too_low) {
     out.notes.push_back(fmt::format("{}: its steps were faster than the peak of {} that was measured for MFU",
                                     rung.lesson, out.arithmetic));

@@ -88,8 +88,7 @@ std::optional<LossesCompared::At> at_common(const Path& base, const Path& other)
 }
 
 double least_of(const Path& path) {
-  return std::min_element(path.begin(), path.end(), [](auto& a, auto& b) { return a.second < b.second; })
-      ->second;
+  return std::ranges::min_element(path, [](auto& a, auto& b) { return a.second < b.second; })->second;
 }
 
 /// When it first was as low.

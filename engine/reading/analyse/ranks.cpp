@@ -198,8 +198,7 @@ void name_stage(const RanksView& view, Straggler& out) {
 /// The steps of a range that all ranks with steps have.
 std::vector<StepOfRanks> steps_of_all(const std::vector<RankSteps>& ranks, StepRange range) {
   std::vector<StepOfRanks> out;
-  const auto lead =
-      std::find_if(ranks.begin(), ranks.end(), [](const RankSteps& one) { return !one.empty(); });
+  const auto lead = std::ranges::find_if(ranks, [](const RankSteps& one) { return !one.empty(); });
   if (lead == ranks.end()) return out;
   for (const std::int64_t number : lead->numbers(range)) {
     StepOfRanks& step = out.emplace_back();

@@ -45,13 +45,13 @@ std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t m
   std::vector<const RankFigures*> out;
   for (const RankFigures& rank : view.ranks) out.push_back(&rank);
   if (out.size() <= most_rows) return out;
-  std::stable_sort(out.begin(), out.end(), [](const RankFigures* one, const RankFigures* other) {
+  std::ranges::stable_sort(out, [](const RankFigures* one, const RankFigures* other) {
     if (one->is_lost() != other->is_lost()) return one->is_lost();
     return one->last_in > other->last_in;
   });
   out.resize(most_rows);
-  std::sort(out.begin(), out.end(),
-            [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
+  std::ranges::sort(out,
+                    [](const RankFigures* one, const RankFigures* other) { return one->rank < other->rank; });
   return out;
 }
 
@@ -74,7 +74,7 @@ std::vector<std::string> lost_rank_sentences(const RanksView& view, std::size_t 
     if (rank.is_lost()) lost.push_back(&rank);
   }
   // First who did not follow, then who came least far: the others waited for it.
-  std::stable_sort(lost.begin(), lost.end(), [](const RankFigures* one, const RankFigures* other) {
+  std::ranges::stable_sort(lost, [](const RankFigures* one, const RankFigures* other) {
     return std::tuple(one->followed, one->steps) < std::tuple(other->followed, other->steps);
   });
   for (std::size_t i = 0; i < std::min(most, lost.size()); ++i) {

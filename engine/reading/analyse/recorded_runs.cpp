@@ -35,7 +35,7 @@ std::vector<fs::path> folders_in(const fs::path& place) {
     if (path.filename().string().front() == '.') continue;  // one that is being written
     if (out.size() < kMostFolders && fs::is_directory(path, broken)) out.push_back(path);
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -126,7 +126,7 @@ std::vector<RecordedRun> recorded_runs(const fs::path& home, const std::string& 
     if (add(folder)) continue;
     for (const fs::path& inner : folders_in(folder)) add(inner);
   }
-  std::stable_sort(out.begin(), out.end(), [](const RecordedRun& one, const RecordedRun& other) {
+  std::ranges::stable_sort(out, [](const RecordedRun& one, const RecordedRun& other) {
     const auto key = [](const RunView& view) {
       return std::tuple(view.provenance != "predicted", day_of(view), view.point.empty());
     };

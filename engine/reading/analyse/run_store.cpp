@@ -52,7 +52,7 @@ RunStore::RunStore(std::vector<fs::path> places) : places_(std::move(places)) {}
 RunStore::~RunStore() = default;
 
 void RunStore::add_place(const fs::path& place) {
-  if (std::find(places_.begin(), places_.end(), place) != places_.end()) return;
+  if (std::ranges::find(places_, place) != places_.end()) return;
   places_.push_back(place);
   scanned_us_ = kNever_us;
 }
@@ -139,7 +139,7 @@ void RunStore::scan_place(const fs::path& place, std::set<std::string>& seen) {
 }
 
 bool RunStore::places_changed() const {
-  return std::any_of(places_.begin(), places_.end(), [&](const fs::path& place) {
+  return std::ranges::any_of(places_, [&](const fs::path& place) {
     const auto known = stamps_.find(place);
     return known == stamps_.end() || stamp_of(place) != known->second;
   });
@@ -297,7 +297,7 @@ bool RunStore::update(std::chrono::milliseconds budget) {
   std::vector<Run*> order;
   for (auto& [id, run] : runs_) order.push_back(run.get());
   // What is open first, then what was never read, newest first.
-  std::sort(order.begin(), order.end(), [](const Run* a, const Run* b) {
+  std::ranges::sort(order, [](const Run* a, const Run* b) {
     if (a->wanted != b->wanted) return a->wanted;
     if (a->looked != b->looked) return !a->looked;
     return a->entry.started_ns > b->entry.started_ns;
@@ -314,7 +314,7 @@ bool RunStore::update(std::chrono::milliseconds budget) {
 }
 
 bool RunStore::is_idle() const {
-  return std::all_of(runs_.begin(), runs_.end(), [](const auto& entry) {
+  return std::ranges::all_of(runs_, [](const auto& entry) {
     const Run& run = *entry.second;
     return run.looked && !(run.wanted && run.reading && !run.entry.gone);
   });
@@ -330,7 +330,7 @@ std::shared_ptr<const StoreSnapshot> RunStore::snapshot() {
       ++out->unread;
     }
   }
-  std::sort(out->runs.begin(), out->runs.end(), [](const auto& a, const auto& b) {
+  std::ranges::sort(out->runs, [](const auto& a, const auto& b) {
     // Recorded and predicted runs come last: the times of their files mean nothing.
     const bool here = a->view.provenance.empty();
     if (here != b->view.provenance.empty()) return here;

@@ -28,7 +28,7 @@ bool is_of_measuring(const KeyRow& row) {
 
 bool is_explained_by(const ConfigText& run, const ConfigText& full) {
   const std::vector<KeyRow> rows = key_rows({&run, &full});
-  return std::all_of(rows.begin(), rows.end(), [](const KeyRow& row) {
+  return std::ranges::all_of(rows, [](const KeyRow& row) {
     return !row.differs || (is_of_measuring(row) && row.key != "comm.sync");
   });
 }
@@ -83,8 +83,7 @@ void judge_anatomy(const RunCase& run, RunVerdict& out) {
        "nobody computes in " + of_step(host_us, step_us) + ": work is being handed over"},
       {Bound::compute, computes_us,
        "computing takes " + of_step(computes_us, step_us) + ": " + out.parts.text(3)}};
-  const Candidate& most = *std::max_element(std::begin(candidates), std::end(candidates),
-                                            [](auto& a, auto& b) { return a.us < b.us; });
+  const Candidate& most = *std::ranges::max_element(candidates, [](auto& a, auto& b) { return a.us < b.us; });
   out.verdict = {most.bound, most.sentence, {}, -1};
   out.share = step_us > 0 ? std::min(1.0, most.us / step_us) : 0;
 }
@@ -211,7 +210,7 @@ std::optional<QuartetFigures> find_quartet(const RunCase& run, const RunFacts& f
     return value_in(one.config, "run.group").rfind("quartet-", 0) == 0 &&
            value_in(one.config, "run.point") == "full" && is_explained_by(run.config, one.config);
   };
-  const auto full = std::find_if(beside.begin(), beside.end(), is_full);
+  const auto full = std::ranges::find_if(beside, is_full);
   if (full == beside.end()) return std::nullopt;
   std::map<std::string, Repeats> cases;
   for (const KnownRun& one : beside) {

@@ -38,7 +38,7 @@ Spread spread_of(const std::vector<ScalingRun>& runs, double ScalingRun::*figure
 
 /// The middle one where those that never came there count as longest; nothing when it is one of them.
 std::optional<double> middle_of(std::vector<double> values, std::size_t of) {
-  std::sort(values.begin(), values.end());
+  std::ranges::sort(values);
   const std::size_t above = of / 2;
   const std::size_t below = of % 2 == 1 ? above : above - 1;
   if (of == 0 || above >= values.size()) return std::nullopt;
@@ -154,8 +154,7 @@ void add_missing(Scaling& out) {
       reason = "no rate: no step lies behind the warm-up";
     else if (point.missing.empty())
       continue;
-    auto found =
-        std::find_if(reasons.begin(), reasons.end(), [&](const auto& one) { return one.first == reason; });
+    auto found = std::ranges::find_if(reasons, [&](const auto& one) { return one.first == reason; });
     if (found == reasons.end()) found = reasons.insert(found, {reason, {}});
     found->second.push_back(place_text(point));
   }

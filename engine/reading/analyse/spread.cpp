@@ -9,9 +9,9 @@
 namespace isobar {
 
 Spread::Spread(const std::vector<double>& measured) {
-  std::copy_if(measured.begin(), measured.end(), std::back_inserter(values),
-               [](double value) { return std::isfinite(value); });
-  std::sort(values.begin(), values.end());
+  std::ranges::copy_if(measured, std::back_inserter(values),
+                       [](double value) { return std::isfinite(value); });
+  std::ranges::sort(values);
 }
 
 double Spread::quantile(double share) const {

@@ -41,8 +41,7 @@ std::size_t values_from(const CurveTable& table, std::size_t first, const std::s
 /// nothing of them, and any other field that it lacks is 0.
 std::size_t steps_of(const CurveTable& table, std::size_t first, const std::string& field) {
   if (field == "step_us") return values_from(table, first, "train/step_us");
-  if (std::find(kStageKeys.begin(), kStageKeys.end(), field) == kStageKeys.end())
-    return table.places.step.size() - first;
+  if (std::ranges::find(kStageKeys, field) == kStageKeys.end()) return table.places.step.size() - first;
   std::size_t out = 0;
   for (const std::string& key : kStageKeys) out = std::max(out, values_from(table, first, "train/" + key));
   return out;
@@ -126,8 +125,8 @@ double far_apart(const RunView& one, const RunView& other) {
 
 double far_apart(const Repeats& one, const Repeats& other) {
   const auto is_crowded = [](const SteadyFigures& run) { return run.view.summary.is_crowded(); };
-  if (one.empty() || other.empty() || std::any_of(one.begin(), one.end(), is_crowded) ||
-      std::any_of(other.begin(), other.end(), is_crowded))
+  if (one.empty() || other.empty() || std::ranges::any_of(one, is_crowded) ||
+      std::ranges::any_of(other, is_crowded))
     return 0;
   return far_apart(one.front().view, other.front().view);
 }
@@ -187,7 +186,7 @@ bool TimeParts::is_known() const {
 }
 
 Part TimeParts::largest() const {
-  return static_cast<Part>(std::max_element(shares.begin(), shares.end()) - shares.begin());
+  return static_cast<Part>(std::ranges::max_element(shares) - shares.begin());
 }
 
 double TimeParts::computing() const {
@@ -198,8 +197,8 @@ double TimeParts::computing() const {
 std::string TimeParts::text(std::size_t most) const {
   std::vector<std::size_t> order(shares.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t one, std::size_t other) { return shares[one] > shares[other]; });
+  std::ranges::stable_sort(order,
+                           [&](std::size_t one, std::size_t other) { return shares[one] > shares[other]; });
   std::vector<std::string> out;
   for (const std::size_t i : order) {
     if (out.size() < most && shares[i] >= 0.005)

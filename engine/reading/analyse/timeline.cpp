@@ -50,8 +50,8 @@ std::vector<StepWindow> drawn_of(const std::vector<StepWindow>& windows,
     const auto begin = steady.begin() + static_cast<std::ptrdiff_t>(typical_begin(steady, shown, median_us));
     return {begin, begin + static_cast<std::ptrdiff_t>(shown)};
   }
-  const auto begin = std::find_if(windows.begin(), windows.end(),
-                                  [&](const StepWindow& window) { return window.step == wish.first; });
+  const auto begin =
+      std::ranges::find_if(windows, [&](const StepWindow& window) { return window.step == wish.first; });
   if (begin == windows.end()) {
     throw Error(fmt::format("step {} was not traced", wish.first), "--step",
                 fmt::format("steps {} to {} were; run.trace_steps sets how many are", windows.front().step,
@@ -114,7 +114,7 @@ class Figures {
   };
 
   std::optional<std::size_t> find(std::string_view track) const {
-    const auto found = std::find(table_.tracks.begin(), table_.tracks.end(), track);
+    const auto found = std::ranges::find(table_.tracks, track);
     if (found == table_.tracks.end()) return std::nullopt;
     return static_cast<std::size_t>(found - table_.tracks.begin());
   }

@@ -60,7 +60,7 @@ std::vector<char> letters_of(const SpanTable& table, const Timeline& timeline) {
       continue;
     }
     const std::string wishes = text + std::string(kOtherLetters);
-    const auto free = std::find_if(wishes.begin(), wishes.end(), [&](char c) {
+    const auto free = std::ranges::find_if(wishes, [&](char c) {
       return kOtherLetters.find(c) != std::string_view::npos && taken.find(c) == std::string::npos;
     });
     out[name] = free == wishes.end() ? '#' : *free;
@@ -146,8 +146,7 @@ std::string coloured(const std::string& row, const std::vector<char>& letters, c
   std::string out;
   for (std::size_t at = 0; at < row.size();) {
     const std::size_t end = std::min(row.size(), row.find_first_not_of(row[at], at));
-    const auto name =
-        static_cast<std::size_t>(std::find(letters.begin(), letters.end(), row[at]) - letters.begin());
+    const auto name = static_cast<std::size_t>(std::ranges::find(letters, row[at]) - letters.begin());
     const Look* const look = name < letters.size() ? look_of(table.names[name]) : nullptr;
     const std::string run = row.substr(at, end - at);
     out += look == nullptr ? run : fmt::format("\x1b[7;{}m{}\x1b[0m", look->colour, run);
@@ -174,7 +173,7 @@ std::vector<std::string> legend(const SpanTable& table, const std::vector<char>&
                                 std::size_t columns) {
   std::vector<std::string> entries;
   for (const Look& look : kLooks) {
-    const auto found = std::find(table.names.begin(), table.names.end(), look.name);
+    const auto found = std::ranges::find(table.names, look.name);
     const auto name = static_cast<std::size_t>(found - table.names.begin());
     if (name < letters.size() && letters[name] != 0)
       entries.push_back(fmt::format("{} {}", look.letter, look.name));

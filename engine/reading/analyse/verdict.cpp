@@ -79,7 +79,7 @@ const RanksView* straggling(const QuartetFigures& f) {
   const RanksView* out = nullptr;
   for (const RanksView& one : f.ranks) {
     if (!one.straggler) continue;
-    const auto same = std::count_if(f.ranks.begin(), f.ranks.end(), [&](const RanksView& other) {
+    const auto same = std::ranges::count_if(f.ranks, [&](const RanksView& other) {
       return other.straggler && other.straggler->rank == one.straggler->rank;
     });
     if (2 * static_cast<std::size_t>(same) <= f.ranks.size()) continue;

@@ -95,7 +95,7 @@ std::int64_t lines_of_page(const Question& question, const fs::path& home) {
   std::error_code code;
   if (question.kind != AnswerKind::find || !fs::exists(page, code)) return 0;
   const std::string text = read_text_file(page, kMostSourceBytes);
-  return std::count(text.begin(), text.end(), '\n');
+  return std::ranges::count(text, '\n');
 }
 
 /// Answered: the runs may start.
@@ -223,9 +223,8 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
     if (!found.cannot.empty() && !quiet)
       say(found.wanted.name + " cannot be run here: " + found.cannot + ".");
   }
-  const bool can = std::any_of(missing.begin(), missing.end(), [](const FoundRuns& found) {
-    return found.missing > 0 && found.cannot.empty();
-  });
+  const bool can = std::ranges::any_of(
+      missing, [](const FoundRuns& found) { return found.missing > 0 && found.cannot.empty(); });
   if (!can) return {};
   const std::string cost = "This needs " + cost_text(missing) + (cost_s(missing) > 0 ? " here." : ".");
   if (ask) {

@@ -230,8 +230,7 @@ class SingleKeys {
 
 std::string next_lesson(const Exercise& exercise) {
   const std::vector<Exercise> all = all_exercises(project_home());
-  const auto next =
-      std::find_if(all.begin(), all.end(), [&](auto& one) { return one.lesson > exercise.lesson; });
+  const auto next = std::ranges::find_if(all, [&](auto& one) { return one.lesson > exercise.lesson; });
   return next == all.end() ? "" : next->lesson;
 }
 
@@ -357,8 +356,7 @@ fs::path compiled_part(const Exercise& exercise, const fs::path& folder) {
 int run_any_command(const Words& words) {
   Words others = words;
   if (std::erase(others, kMine) == 0) return run_command(words, show_instead_of_running);
-  if (others.empty() || others.front().starts_with('-') ||
-      std::count(others.begin(), others.end(), "--help") > 0)
+  if (others.empty() || others.front().starts_with('-') || std::ranges::count(others, "--help") > 0)
     return run_command(others, show_instead_of_running);
   const Exercise exercise = read_exercise(project_home(), find_lesson(project_home(), others.front()).name);
   const PartFolder folder;

@@ -166,7 +166,7 @@ std::optional<RecordArguments> parse_record(const Words& words) {
   app.flag("--replace", out.replace, "replace what is recorded for this device");
   if (!app.parse(words)) return std::nullopt;
   out.lesson = named_lesson(lesson, "./isobar record LESSON");
-  if (out.name.size() > kMostNameLetters || !std::all_of(out.name.begin(), out.name.end(), is_name_letter))
+  if (out.name.size() > kMostNameLetters || !std::ranges::all_of(out.name, is_name_letter))
     throw Error("\"" + printable(out.name, 60) + "\" is no name for a recorded run", "--as",
                 "at most 40 letters, digits, '.', '_' and '-'");
   if (!out.from.empty() && !words_of(out.settings).empty())

@@ -141,8 +141,8 @@ std::string parity_text(const RungVerdict& verdict) {
 }
 
 std::int64_t crowded_runs(const MeasuredPoint& point) {
-  return std::count_if(point.repeats.begin(), point.repeats.end(),
-                       [](const SteadyFigures& one) { return one.view.summary.is_crowded(); });
+  return std::ranges::count_if(point.repeats,
+                               [](const SteadyFigures& one) { return one.view.summary.is_crowded(); });
 }
 
 void add_speed_up(Row& out, const char* key, const char* head, const std::optional<SpeedUp>& speed) {

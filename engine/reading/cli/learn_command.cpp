@@ -306,7 +306,7 @@ Json lesson_json(const LessonInfo& lesson, const LessonProgress& stands, double 
 
 std::string lesson_standing(const LessonProgress& stands, double takes_s) {
   if (!stands.next) return "done";
-  const bool begun = std::any_of(stands.beats.begin(), stands.beats.end(), [](const BeatState& beat) {
+  const bool begun = std::ranges::any_of(stands.beats, [](const BeatState& beat) {
     return beat.so_far > 0 || (beat.done && beat.of == 0 && beat.beat == Beat::read);
   });
   return fmt::format("{}{}, about {}", begun ? "next: " : "", begun ? beat_name(*stands.next) : "not begun",

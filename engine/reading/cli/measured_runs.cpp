@@ -296,7 +296,7 @@ std::string measured_what(const MeasuredRuns& runs, const MeasureArguments& argu
                         kMeasureWarmUpSteps);
   }
   const std::int64_t world = loaded.config.run.ranks;
-  const bool same = std::all_of(runs.points().begin(), runs.points().end(), [&](const MeasuredPoint& point) {
+  const bool same = std::ranges::all_of(runs.points(), [&](const MeasuredPoint& point) {
     return point.repeats.empty() || point.repeats.front().view.summary.world == world;
   });
   const std::string ranks = same && world > 1 ? fmt::format(", {} ranks", world) : "";

@@ -86,7 +86,7 @@ TableRow run_row(const ListedRun& run, bool group_is_listed = false) {
 std::string common(const std::vector<const ListedRun*>& runs, std::string RunView::*field) {
   const std::string& first = runs.front()->view.*field;
   const bool same =
-      std::all_of(runs.begin(), runs.end(), [&](const ListedRun* run) { return run->view.*field == first; });
+      std::ranges::all_of(runs, [&](const ListedRun* run) { return run->view.*field == first; });
   return same ? first : "";
 }
 
@@ -325,7 +325,7 @@ std::vector<fs::path> find_shown_runs(const std::vector<std::string>& names, con
   for (const std::string& name : names) {
     const fs::path run = find_shown_run(name);
     if (!is_run_folder(run) && !event_files(run).empty()) throw Error(events.what, run.string(), events.hint);
-    const bool is_twice = std::any_of(out.begin(), out.end(), [&](const fs::path& other) {
+    const bool is_twice = std::ranges::any_of(out, [&](const fs::path& other) {
       return fs::weakly_canonical(other, code) == fs::weakly_canonical(run, code);
     });
     if (is_twice) throw Error("the run is named twice", printable(name, 200), "name another");

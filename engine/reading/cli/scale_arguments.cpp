@@ -63,7 +63,7 @@ std::vector<std::int64_t> ranks_of(const std::string& text, std::int64_t most) {
     out.push_back(*count);
   }
   if (out.size() == 1) refuse("one number of ranks has nothing to be compared with");
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -80,7 +80,7 @@ std::vector<ScalingLine> lines_of(const std::string& text) {
                   did_you_mean(piece, names, "lines: " + joined(names)));
     out.push_back(*found);
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 

@@ -58,7 +58,7 @@ class Dots {
 };
 
 double height_at(const std::vector<CurvePoint>& points, double x) {
-  const auto next = std::find_if(points.begin(), points.end(), [&](const CurvePoint& p) { return p.x >= x; });
+  const auto next = std::ranges::find_if(points, [&](const CurvePoint& p) { return p.x >= x; });
   if (next == points.begin()) return points.front().y;
   if (next == points.end()) return points.back().y;
   const CurvePoint& before = *(next - 1);

@@ -200,9 +200,8 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
 void take_nearest(const Question& question, const Answer& answer, Truth& truth) {
   const std::vector<double> numbers = accepted_numbers(question, truth);
   if (numbers.size() < 2) return;
-  truth.number = *std::min_element(numbers.begin(), numbers.end(), [&](double a, double b) {
-    return std::abs(a - answer.number) < std::abs(b - answer.number);
-  });
+  truth.number = *std::ranges::min_element(
+      numbers, [&](double a, double b) { return std::abs(a - answer.number) < std::abs(b - answer.number); });
 }
 
 Graded grade(const Question& question, const Answer& answer, const Truth& truth) {

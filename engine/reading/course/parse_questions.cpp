@@ -168,7 +168,7 @@ Question question_of(const TomlTable& table, const std::string& lesson, const Ne
   draft.lesson = lesson;
   draft.origin = table.origin;
   const auto has = [&](const std::string& key) {
-    return std::any_of(table.entries.begin(), table.entries.end(), [&](Entry one) { return one.key == key; });
+    return std::ranges::any_of(table.entries, [&](Entry one) { return one.key == key; });
   };
   if (!has("kind")) {
     throw Error("a question has no kind", table.origin, "kinds: " + joined(kAnswerKinds));

@@ -116,7 +116,7 @@ std::string engineering(double value, int digits) {
 }
 
 std::string csv_quoted(std::string words) {
-  std::replace(words.begin(), words.end(), '"', '\'');
+  std::ranges::replace(words, '"', '\'');
   return "\"" + words + "\"";
 }
 

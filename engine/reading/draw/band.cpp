@@ -18,13 +18,13 @@ void Smoother::Average::push(std::size_t row, double value, double weight) {
 void Bands::Window::push(std::size_t row, double value, double rows) {
   auto& values = sorted.values;
   while (!inside.empty() && inside.front().first + static_cast<std::size_t>(rows) <= row) {
-    values.erase(std::lower_bound(values.begin(), values.end(), inside.front().second));
+    values.erase(std::ranges::lower_bound(values, inside.front().second));
     inside.pop_front();
   }
   const bool finite = std::isfinite(value);
   if (finite) {
     inside.emplace_back(row, value);
-    values.insert(std::upper_bound(values.begin(), values.end(), value), value);
+    values.insert(std::ranges::upper_bound(values, value), value);
   }
   const auto at = [&](double share) {
     return finite ? sorted.quantile(share) : std::numeric_limits<double>::quiet_NaN();

@@ -98,8 +98,8 @@ Box level_box(float y, float width, float height, float gap, const std::vector<c
   for (const float x : {at.area.x1 - width, at.area.x0}) {
     for (const float top : {y - height - gap, y + gap}) places.push_back({x, top, x + width, top + height});
   }
-  const auto free = std::find_if(places.begin(), places.end(),
-                                 [&](const Box& box) { return is_free(box, lines, taken, at); });
+  const auto free =
+      std::ranges::find_if(places, [&](const Box& box) { return is_free(box, lines, taken, at); });
   return free == places.end() ? places.front() : *free;
 }
 
@@ -111,7 +111,7 @@ void paint_levels(Canvas& canvas, Colour ground, const PlotSpec& spec,
   for (const PlotLevel& level : spec.levels) {
     if (std::isfinite(level.value)) order.push_back(&level);
   }
-  std::sort(order.begin(), order.end(), [](auto* a, auto* b) { return a->value < b->value; });
+  std::ranges::sort(order, [](auto* a, auto* b) { return a->value < b->value; });
   for (const PlotLevel* const level : order) {
     const float y = at.y.pixel(level->value);
     paint_stroke(canvas, {at.area.x0, y}, {at.area.x1, y}, level->colour, 1.4F * s, level->dash);
@@ -138,7 +138,7 @@ std::vector<EndWords> end_words(const PlotSpec& spec, const PlotView& view, cons
     if (!words.empty() && std::isfinite(value)) out.push_back({y.pixel(value), words, colour});
   };
   const auto has_words = [](const PlotLine& line) { return !line.end_words.empty(); };
-  if (std::any_of(spec.lines.begin(), spec.lines.end(), has_words)) {  // else not even asked, in every frame
+  if (std::ranges::any_of(spec.lines, has_words)) {  // else not even asked, in every frame
     for (const PlotLine* const line : shown_lines(spec, view))
       add(line->curve->y.back(), line->end_words, line->colour);
   }
@@ -148,7 +148,7 @@ std::vector<EndWords> end_words(const PlotSpec& spec, const PlotView& view, cons
 
 void paint_ends(Canvas& canvas, const Theme& theme, std::vector<EndWords> ends, const Box& area) {
   const float apart = canvas.line_height(Face::small);
-  std::sort(ends.begin(), ends.end(), [](const EndWords& a, const EndWords& b) { return a.y < b.y; });
+  std::ranges::sort(ends, [](const EndWords& a, const EndWords& b) { return a.y < b.y; });
   float next = area.y0;
   for (EndWords& end : ends) {
     end.y = std::max(end.y, next);

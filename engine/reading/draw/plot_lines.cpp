@@ -173,7 +173,7 @@ std::vector<std::size_t> equal_lines(const std::vector<PlotLine>& lines) {
     for (std::size_t k = i + 1; out[i] == 0 && has_data(i) && k < lines.size(); ++k) {
       if (out[k] == 0 && has_data(k) && are_equal(lines[i], lines[k])) out[k] = groups + 1;
     }
-    const bool found = out[i] == 0 && std::find(out.begin(), out.end(), groups + 1) != out.end();
+    const bool found = out[i] == 0 && std::ranges::find(out, groups + 1) != out.end();
     if (found) out[i] = ++groups;
   }
   return out;

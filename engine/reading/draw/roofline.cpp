@@ -91,8 +91,8 @@ std::vector<PlotPoint> number_places(Sketch& sketch, const RooflineChart& roofli
       return place.x + radius > name.x0 - radius && place.x < name.x1 && place.y + radius > name.y0 &&
              place.y - radius < name.y1;
     };
-    while (std::any_of(names.begin(), names.end(), is_covered)) place.y += sketch.px(4);
-    while (std::any_of(out.begin(), out.end(), covers)) place.x += sketch.px(6);
+    while (std::ranges::any_of(names, is_covered)) place.y += sketch.px(4);
+    while (std::ranges::any_of(out, covers)) place.x += sketch.px(6);
     out.push_back(place);
   }
   return out;

@@ -52,9 +52,8 @@ bool Sketch::words_in(const Box& box, std::span<const std::string> choices, Colo
   const float room = box.width() - px(6);
   for (const std::string& text : choices) {
     const std::vector<std::string> lines = broken(text, face, room);
-    const bool is_narrow = std::all_of(lines.begin(), lines.end(), [&](const std::string& line) {
-      return canvas_.text_width(line, face) <= room;
-    });
+    const bool is_narrow = std::ranges::all_of(
+        lines, [&](const std::string& line) { return canvas_.text_width(line, face) <= room; });
     const float height = static_cast<float>(lines.size()) * canvas_.line_height(face) * kSketchLeading;
     if (!is_narrow || height > box.height() + px(3)) continue;
     words({box.x0 + px(3), box.y0 + (box.height() - height) / 2 + px(1)}, room, text,

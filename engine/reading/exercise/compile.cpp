@@ -76,12 +76,12 @@ OtherHalf other_half(const CompileSetting& setting) {
   const Json all = Json::parse(read_text_file(file, kMostCommands_bytes));
   for (const Json& one : all.values()) {
     std::vector<std::string> words = shell_words(one.at("command").as_text());
-    const auto output = std::find(words.begin(), words.end(), "-o");
+    const auto output = std::ranges::find(words, "-o");
     if (output == words.end() || output + 1 == words.end()) continue;
     if (("/" + *(output + 1)).find("/part_of_" + setting.lesson + ".dir/") == std::string::npos) continue;
     OtherHalf out;
     out.object = fs::path(one.at("directory").as_text()) / *(output + 1);
-    const auto option = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    const auto option = std::ranges::find_if(words, [](const std::string& word) {
       return word.starts_with("-D") || word.starts_with("-I") || word.starts_with("-std") ||
              word.starts_with("-O");
     });
@@ -208,7 +208,7 @@ CompileProblem first_error(const std::string& said, const std::string& name) {
   const auto is_error = [](const std::string& line) {
     return line.find(" error: ") != std::string::npos;  // and "fatal error: "
   };
-  const auto error = std::find_if(lines.begin(), lines.end(), is_error);
+  const auto error = std::ranges::find_if(lines, is_error);
   if (error == lines.end()) {
     out.what = "it does not compile: " +
                printable(said.empty() ? "the compiler prints nothing" : lines.front(), 300);

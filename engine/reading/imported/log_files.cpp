@@ -293,7 +293,7 @@ EpochLog read_epoch_log(const std::filesystem::path& file) {
 }
 
 std::optional<std::size_t> MetricsTable::column(std::string_view name) const {
-  const auto found = std::find(columns.begin(), columns.end(), name);
+  const auto found = std::ranges::find(columns, name);
   if (found == columns.end()) return std::nullopt;
   return static_cast<std::size_t>(found - columns.begin());
 }

@@ -31,7 +31,7 @@ void check_room(std::size_t entries, const ValuePlace& place) {
 
 std::string JobField::option() const {
   std::string out = "--" + key;
-  std::replace(out.begin(), out.end(), '_', '-');
+  std::ranges::replace(out, '_', '-');
   return out;
 }
 
@@ -225,7 +225,7 @@ std::vector<std::string> profile_names(const fs::path& home) {
     const std::string name = entry.path().stem().string();
     if (entry.path().extension() == ".toml" && name != kTemplate) out.push_back(name);
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 

@@ -28,7 +28,7 @@ constexpr std::int64_t kMostTime_s = 366 * kDay_s;
 }
 
 bool all_of(std::string_view text, std::string_view extra) {
-  return std::all_of(text.begin(), text.end(), [&](char c) {
+  return std::ranges::all_of(text, [&](char c) {
     return is_name_letter(c) || (c != '\0' && extra.find(c) != std::string_view::npos);
   });
 }
@@ -61,7 +61,7 @@ std::optional<std::int64_t> seconds_of(const std::string& text) {
 
 std::string WordRule::operator()(const std::string& text, const ValuePlace& place) const {
   const bool good = !text.empty() && text.size() <= most && not_first.find(text[0]) == std::string::npos &&
-                    all_of(text, more) && std::any_of(text.begin(), text.end(), is_name_letter);
+                    all_of(text, more) && std::ranges::any_of(text, is_name_letter);
   if (!good) refuse(text, place, wanted);
   return text;
 }
@@ -134,9 +134,9 @@ std::string checked_gpu_bind(const std::string& text, const ValuePlace& place) {
   const std::string kind = text.substr(0, colon);
   const std::string rest = colon == std::string::npos ? "" : text.substr(colon + 1);
   const std::vector<std::string> numbers = split(rest, ',');
-  const bool good_numbers =
-      numbers.size() <= 64 &&
-      std::all_of(numbers.begin(), numbers.end(), [](const auto& n) { return whole(n, 1000).has_value(); });
+  const bool good_numbers = numbers.size() <= 64 && std::ranges::all_of(numbers, [](const auto& n) {
+                              return whole(n, 1000).has_value();
+                            });
   const bool plain = colon == std::string::npos && (kind == "none" || kind == "closest");
   const bool mapped = colon != std::string::npos && good_numbers &&
                       (kind == "map_gpu" || (kind == "single" && numbers.size() == 1));
@@ -161,7 +161,7 @@ std::string checked_volume(const std::string& text, const ValuePlace& place) {
 
 std::string checked_variable(const std::string& text, const ValuePlace& place) {
   const bool good = !text.empty() && text.size() <= kMostName && (text[0] < '0' || text[0] > '9') &&
-                    std::all_of(text.begin(), text.end(), [](char c) {
+                    std::ranges::all_of(text, [](char c) {
                       return (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
                     });
   if (!good) refuse(text, place, "the name of a variable: upper-case letters, digits and '_'");

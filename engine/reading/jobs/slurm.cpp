@@ -93,8 +93,7 @@ std::string exit_code_in(const std::string& shown) {
   if (at == std::string::npos) return "";
   const std::size_t begin = at + kExit.size();
   const std::string out = shown.substr(begin, shown.find_first_of(" \n", begin) - begin);
-  const bool is_pair =
-      std::count(out.begin(), out.end(), ':') == 1 && out.front() != ':' && out.back() != ':';
+  const bool is_pair = std::ranges::count(out, ':') == 1 && out.front() != ':' && out.back() != ':';
   return is_pair && out.size() <= 16 && out.find_first_not_of("0123456789:") == std::string::npos ? out : "";
 }
 

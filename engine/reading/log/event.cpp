@@ -51,7 +51,7 @@ const EventField* Event::find(std::string_view key) const {
   const auto is_wanted = [&](const EventField& field) {  // each step is asked for dozens of keys
     return field.key.size() == key.size() && std::memcmp(field.key.data(), key.data(), key.size()) == 0;
   };
-  const auto found = std::find_if(fields_.begin(), fields_.end(), is_wanted);
+  const auto found = std::ranges::find_if(fields_, is_wanted);
   return found == fields_.end() ? nullptr : &*found;
 }
 
@@ -95,15 +95,14 @@ bool is_count(std::string_view key) {
   constexpr std::string_view kCounts[] = {"step",     "samples", "epoch", "skipped",
                                           "launches", "steps",   "world"};
   const auto ends = [&](std::string_view unit) { return key.ends_with(unit); };
-  return std::any_of(std::begin(kUnits), std::end(kUnits), ends) ||
-         std::find(std::begin(kCounts), std::end(kCounts), key) != std::end(kCounts);
+  return std::ranges::any_of(kUnits, ends) || std::ranges::find(kCounts, key) != std::end(kCounts);
 }
 
 bool is_possible(const Event& event) {
   constexpr double kMost = 1e18;
   const std::string_view kind = event.kind();
   if (kind != "step" && kind != "summary" && kind != "eval") return true;
-  return std::all_of(event.fields().begin(), event.fields().end(), [](const EventField& field) {
+  return std::ranges::all_of(event.fields(), [](const EventField& field) {
     double value = 0;
     return !is_count(field.key) || !field.number(value) || (value >= 0 && value <= kMost);
   });

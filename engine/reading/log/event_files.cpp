@@ -36,7 +36,7 @@ EventFileList event_files(const fs::path& folder) {
     if (name.find("tfevents") != std::string::npos && !fs::is_directory(path, code))
       found.emplace_back(made_at(name), path);
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   const std::size_t over = found.size() - std::min(found.size(), kMostEventFiles);
   for (std::size_t i = over; i < found.size(); ++i) out.paths.push_back(std::move(found[i].second));
   out.left_out.add("event file", fmt::format("the {} that were made last are read", kMostEventFiles),

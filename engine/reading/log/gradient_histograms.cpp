@@ -102,11 +102,8 @@ std::vector<GradientHistogram> read_gradient_histograms(const std::filesystem::p
 }
 
 const GradientHistogram& histogram_at(const std::vector<GradientHistogram>& all, std::int64_t step) {
-  const auto behind = step < 0 ? all.end()
-                               : std::upper_bound(all.begin(), all.end(), step,
-                                                  [](std::int64_t wanted, const GradientHistogram& one) {
-                                                    return wanted < one.step;
-                                                  });
+  const auto behind =
+      step < 0 ? all.end() : std::ranges::upper_bound(all, step, {}, &GradientHistogram::step);
   if (behind == all.begin()) {
     throw Error(fmt::format("there is no histogram at or before step {}", step), "--step",
                 all.empty() ? "" : fmt::format("the first one is of step {}", all.front().step));
@@ -132,8 +129,7 @@ std::vector<std::string> gradient_lines(const GradientHistogram& histogram) {
                               percent(histogram.below(kHalfSubnormal - kDefaultScale), all)));
   }
   const auto [first, last] = shown_range(histogram);
-  const std::int64_t largest =
-      std::max(histogram.zero, *std::max_element(histogram.counts.begin(), histogram.counts.end()));
+  const std::int64_t largest = std::max(histogram.zero, *std::ranges::max_element(histogram.counts));
   if (histogram.zero > 0) out.push_back(row("zero", histogram.zero, all, largest));
   if (first > last) return out;
   if (histogram.below(first) > 0) out.push_back(row("smaller", histogram.below(first), all, largest));

@@ -24,7 +24,7 @@ constexpr std::uint64_t kMostTableBytes = 1 << 20;
 }  // namespace
 
 std::size_t NumberTable::column(const std::string& name) const {
-  const auto found = std::find(columns.begin(), columns.end(), name);
+  const auto found = std::ranges::find(columns, name);
   if (found == columns.end())
     throw Error("the table has no column " + printable(name, 40), "", "columns: " + joined(columns));
   return static_cast<std::size_t>(found - columns.begin());

@@ -131,7 +131,7 @@ std::vector<OperatorRow> folded(const std::vector<OperatorRow>& rows) {
   }
   std::vector<OperatorRow> out;
   for (Fold& fold : folds) {
-    std::sort(fold.numbers.begin(), fold.numbers.end());
+    std::ranges::sort(fold.numbers);
     if (fold.place) fold.row.module = fold.place->before + ranges(fold.numbers) + fold.place->after;
     out.push_back(std::move(fold.row));
   }

@@ -81,7 +81,7 @@ std::vector<std::int64_t> field_steps_of(const fs::path& folder) {
     if (digits.size() > 15 || digits.find_first_not_of("0123456789") != std::string::npos) continue;
     out.push_back(std::stoll(digits));
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -97,7 +97,7 @@ std::vector<int> ranks_in(const fs::path& folder) {
     const int rank = number_of<int>(digits).value_or(-1);
     if (rank >= 0 && rank < kMostRanks) out.push_back(rank);
   }
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   return out;
 }
 
@@ -144,16 +144,14 @@ std::vector<KeyRow> key_rows(const std::vector<const ConfigText*>& runs) {
     out.push_back(std::move(row));
   }
   const auto rank = [](const KeyRow& row) { return (row.differs ? 0 : 2) + (row.is_environment() ? 1 : 0); };
-  std::stable_sort(out.begin(), out.end(),
-                   [&](const KeyRow& a, const KeyRow& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(out, [&](const KeyRow& a, const KeyRow& b) { return rank(a) < rank(b); });
   return out;
 }
 
 bool is_repeat(const ConfigText& one, const ConfigText& other) {
   if (one.empty() || other.empty()) return false;
   const std::vector<KeyRow> rows = key_rows({&one, &other});
-  return std::none_of(rows.begin(), rows.end(),
-                      [](const KeyRow& row) { return row.differs && !row.is_label(); });
+  return std::ranges::none_of(rows, [](const KeyRow& row) { return row.differs && !row.is_label(); });
 }
 
 }  // namespace isobar

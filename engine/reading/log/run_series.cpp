@@ -279,7 +279,7 @@ std::vector<std::string> RunSeries::names() const {
     for (const auto& [name, curve] : table->curves) out.push_back(name);
   }
   for (const auto& [name, table] : tags_) out.push_back(name);
-  std::sort(out.begin(), out.end());
+  std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
 }

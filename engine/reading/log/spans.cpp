@@ -39,7 +39,7 @@ std::size_t place_among(const std::string& track) {
   static constexpr std::array<std::string_view, 8> kFirst = {
       "loop", "device", "tp.forward", "tp.backward", "bucket.", "gradients", "weights", "upload"};
   const std::string name = track.starts_with("bucket.") ? "bucket." : track;
-  return static_cast<std::size_t>(std::find(kFirst.begin(), kFirst.end(), name) - kFirst.begin());
+  return static_cast<std::size_t>(std::ranges::find(kFirst, name) - kFirst.begin());
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ std::vector<std::size_t> ordered_tracks(const SpanTable& table) {
   const auto key = [&](std::size_t i) {
     return std::tuple(place_among(table.tracks[i]), parts_of(table.tracks[i]));
   };
-  std::sort(out.begin(), out.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::ranges::sort(out, [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
   return out;
 }
 

@@ -79,7 +79,7 @@ std::vector<ScenePath> rank_paths(const Descent& descent, std::size_t steps, con
                    kMarks[rank % kMarks.size()]});
   }
   const bool are_one =
-      std::all_of(out.begin(), out.end(), [&](const ScenePath& one) { return one.path == out.front().path; });
+      std::ranges::all_of(out, [&](const ScenePath& one) { return one.path == out.front().path; });
   if (!are_one) return out;
   out.resize(std::min<std::size_t>(1, out.size()));
   for (ScenePath& one : out) one.label = descent.ranks.size() == 1 ? "path" : "path of all ranks";

@@ -101,7 +101,7 @@ FullDescent full_descent(const NamedRun& run, const Descent& descent) {
 
 void check_descent_best(const Question& question) {
   const std::string what = question.argument("what");
-  if (std::find(std::begin(kPathMeasures), std::end(kPathMeasures), what) == std::end(kPathMeasures))
+  if (std::ranges::find(kPathMeasures, what) == std::end(kPathMeasures))
     wrong_question(question, "no path has a \"" + printable(what, 60) + "\"", "turn, samples or steps");
 }
 
@@ -113,7 +113,7 @@ Truth descent_best_truth(const RuleInput& input) {
   for (const std::string& name : names_of_runs(input, "runs"))
     paths.push_back(walked_path(input, ended_run(input, name), 1 + within / 100));
   const bool wants_most = what == "turn";
-  const auto best = std::min_element(paths.begin(), paths.end(), [&](const auto& one, const auto& other) {
+  const auto best = std::ranges::min_element(paths, [&](const auto& one, const auto& other) {
     return wants_most ? one.of(what) > other.of(what) : one.of(what) < other.of(what);
   });
   if (best == paths.end() || !std::isfinite(best->of(what)))
@@ -220,7 +220,7 @@ std::vector<double> ranks_apart(const Descent& descent) {
 
 bool leaves(const Descent& descent) {
   const LossBowl bowl(descent.points);
-  return std::any_of(descent.ranks.begin(), descent.ranks.end(), [&](const RankDescent& rank) {
+  return std::ranges::any_of(descent.ranks, [&](const RankDescent& rank) {
     return !(bowl.loss(rank.before(descent.steps())) <= kLeavesAt * bowl.loss(rank.start));
   });
 }
@@ -253,7 +253,7 @@ Truth rank_paths_truth(const RuleInput& input) {
   const auto loss_text = [&](const Descent& descent) {
     return fmt::format("{:.3g}", bowl.loss(descent.ranks.front().before(descent.steps())));
   };
-  const double most_apart = *std::max_element(apart.begin(), apart.end());
+  const double most_apart = *std::ranges::max_element(apart);
   Truth out;
   out.accepted = {paths_word(many, apart, from_base)};
   out.figures = {{"ranks", std::to_string(many.ranks.size())},

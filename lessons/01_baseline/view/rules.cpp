@@ -22,8 +22,8 @@ Truth skill_truth(const RuleInput& input) {
   const RunView& view = run.view();
   const auto step =
       static_cast<std::int64_t>(std::llround(epoch * static_cast<double>(view.steps_per_epoch)));
-  const auto scores = std::find_if(view.scores.begin(), view.scores.end(),
-                                   [&](const RunScores& one) { return one.step == step; });
+  const auto scores =
+      std::ranges::find_if(view.scores, [&](const RunScores& one) { return one.step == step; });
   if (view.steps_per_epoch <= 0 || scores == view.scores.end())
     throw Cannot{fmt::format("`{}` was not scored after epoch {} (step {}): {}", run.name, figure_text(epoch),
                              step, steps_scored(view)),

@@ -55,7 +55,7 @@ std::vector<GanttRow> with_workers(const Theme& theme, std::size_t count) {
   std::vector<double> ready(count, 0), done;
   for (std::size_t w = 0; w < count; ++w) rows.push_back({fmt::format("worker {}", w + 1), {}});
   for (int batch = 1; done.empty() || done.back() < kSeen; ++batch) {
-    const auto worker = std::min_element(ready.begin(), ready.end());
+    const auto worker = std::ranges::min_element(ready);
     const double room = batch > kReadAhead ? done[static_cast<std::size_t>(batch - kReadAhead - 1)] : 0;
     const double begin = std::max(*worker, room);
     rows[static_cast<std::size_t>(worker - ready.begin()) + 1].spans.push_back(

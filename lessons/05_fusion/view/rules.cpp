@@ -26,8 +26,7 @@ Truth largest_class_truth(const RuleInput& input) {
                                {"gemm", "matrix products", classes.gemm_us},
                                {"elementwise", "element-wise work", classes.element_us},
                                {"misc", "loss, update and gaps", classes.misc_us}};
-  const ClassShare& most =
-      *std::max_element(std::begin(shares), std::end(shares), [](auto& a, auto& b) { return a.us < b.us; });
+  const ClassShare& most = *std::ranges::max_element(shares, [](auto& a, auto& b) { return a.us < b.us; });
   Truth out;
   out.accepted = {most.key};
   out.figures = {{"largest", most.words},
@@ -57,8 +56,8 @@ std::vector<Without> slower_ones(const RuleInput& input, const NamedRun& base) {
     if (compare_runs(base, of_base, one.run, one.rates).direction == Direction::less)
       out.push_back(std::move(one));
   }
-  std::sort(out.begin(), out.end(),
-            [](const Without& a, const Without& b) { return a.rates.median() < b.rates.median(); });
+  std::ranges::sort(out,
+                    [](const Without& a, const Without& b) { return a.rates.median() < b.rates.median(); });
   return out;
 }
 

@@ -37,7 +37,7 @@ std::vector<NamedRun> without_repeats(const std::vector<RunCase>& made) {
   std::vector<NamedRun> out;
   for (const RunCase& one : made) {
     const NamedRun named{one.folder.filename().string(), &one};
-    const auto same = std::find_if(out.begin(), out.end(), [&](const NamedRun& other) {
+    const auto same = std::ranges::find_if(out, [&](const NamedRun& other) {
       return one.view().lesson == other.run->view().lesson && is_repeat(one.config, other.run->config);
     });
     if (same == out.end()) {

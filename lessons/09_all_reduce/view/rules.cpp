@@ -113,13 +113,11 @@ Truth all_reduce_sums_truth(const RuleInput& input) {
   check_ended(run);
   const AllReduceRun sums = all_reduces_of(run);
   Truth out = sums_of_run(run);
-  const auto worst = std::max_element(
-      sums.steps.begin(), sums.steps.end(),
-      [](const AllReduceStep& one, const AllReduceStep& two) { return one.wrong < two.wrong; });
-  const auto wrong_steps = std::count_if(sums.steps.begin(), sums.steps.end(),
-                                         [](const AllReduceStep& step) { return step.wrong > 0; });
-  const bool agrees = std::all_of(sums.steps.begin(), sums.steps.end(),
-                                  [](const AllReduceStep& step) { return step.agrees; });
+  const auto worst = std::ranges::max_element(
+      sums.steps, [](const AllReduceStep& one, const AllReduceStep& two) { return one.wrong < two.wrong; });
+  const auto wrong_steps =
+      std::ranges::count_if(sums.steps, [](const AllReduceStep& step) { return step.wrong > 0; });
+  const bool agrees = std::ranges::all_of(sums.steps, [](const AllReduceStep& step) { return step.agrees; });
   out.accepted = {!agrees ? "apart" : worst->wrong > 0 ? "wrong" : "right"};
   out.figures["wrong"] = human_count(worst->wrong);
   out.figures["values"] = human_count(std::llround(worst->bytes / sizeof(float)));
@@ -238,7 +236,7 @@ Truth bandwidth_falls_truth(const RuleInput& input) {
 void check_bandwidth_falls(const Question& question) {
   for (const QuestionChoice& choice : question.choices) {
     constexpr std::string_view kKeys[] = {"algbw", "busbw", "both", "neither"};
-    if (std::find(std::begin(kKeys), std::end(kKeys), choice.key) == std::end(kKeys))
+    if (std::ranges::find(kKeys, choice.key) == std::end(kKeys))
       wrong_question(question, "no bandwidth is called \"" + printable(choice.key, 60) + "\"",
                      "algbw, busbw, both, neither");
   }
@@ -246,7 +244,7 @@ void check_bandwidth_falls(const Question& question) {
 
 void check_link_fit(const Question& question) {
   const std::string what = question.argument("what");
-  if (std::find(std::begin(kFitted), std::end(kFitted), what) == std::end(kFitted))
+  if (std::ranges::find(kFitted, what) == std::end(kFitted))
     wrong_question(question, "a link has no \"" + printable(what, 60) + "\"", "latency or bandwidth");
   in_unit(question, asks_latency(question) ? Quantity::time : Quantity::byte_rate, 0);
 }

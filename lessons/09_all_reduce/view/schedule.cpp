@@ -98,7 +98,7 @@ void plan_by_root(Schedule& schedule) {
   std::vector<std::vector<ScheduleMove>> up = way_up(schedule);
   std::vector<std::vector<ScheduleMove>> down = up;
   for (std::vector<ScheduleMove>& moves : up) add_step(schedule, CollectivePhase::reduce, std::move(moves));
-  if (schedule.kind == AllReduceKind::tree) std::reverse(down.begin(), down.end());
+  if (schedule.kind == AllReduceKind::tree) std::ranges::reverse(down);
   for (std::vector<ScheduleMove>& moves : down) {
     for (ScheduleMove& move : moves) std::swap(move.from, move.to);
     add_step(schedule, CollectivePhase::spread, std::move(moves));
@@ -146,8 +146,8 @@ void take_moves(const Schedule& schedule, const ScheduleStep& step, ScheduleMome
 int ScheduleCell::count() const { return std::popcount(ranks); }
 
 bool ScheduleMoment::all_hold_the_sum() const {
-  return std::all_of(ranks.begin(), ranks.end(), [&](const ScheduleRank& rank) {
-    return std::all_of(rank.cells.begin(), rank.cells.end(), [&](const ScheduleCell& cell) {
+  return std::ranges::all_of(ranks, [&](const ScheduleRank& rank) {
+    return std::ranges::all_of(rank.cells, [&](const ScheduleCell& cell) {
       return cell.count() == static_cast<int>(ranks.size()) && !cell.is_wrong();
     });
   });
@@ -171,7 +171,7 @@ ScheduleMoment Schedule::after(std::size_t count) const {
 
 int Schedule::steps_of(CollectivePhase phase) const {
   return static_cast<int>(
-      std::count_if(steps.begin(), steps.end(), [&](const ScheduleStep& one) { return one.phase == phase; }));
+      std::ranges::count_if(steps, [&](const ScheduleStep& one) { return one.phase == phase; }));
 }
 
 const char* name_of(CollectivePhase phase) { return phase == CollectivePhase::reduce ? "reduce" : "spread"; }
@@ -209,7 +209,7 @@ ScheduleTotals totals_of(const Schedule& schedule, const ScheduleMoment& moment)
       out.messages_so_far = std::max(out.messages_so_far, static_cast<double>(rank.sent));
       out.bytes_so_far = std::max(out.bytes_so_far, rank.sent_bytes);
     }
-    const bool alike = std::all_of(moment.ranks.begin(), moment.ranks.end(), [&](const ScheduleRank& rank) {
+    const bool alike = std::ranges::all_of(moment.ranks, [&](const ScheduleRank& rank) {
       return rank.sent_bytes == moment.ranks.front().sent_bytes && rank.sent == moment.ranks.front().sent;
     });
     if (!alike) out.who = "The busiest rank sent";

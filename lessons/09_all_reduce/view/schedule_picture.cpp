@@ -77,8 +77,8 @@ std::vector<int> lanes_of(const Schedule& schedule, const ScheduleStep& step) {
     const auto [low, high] = std::minmax(move.from, move.to);
     std::size_t lane = 0;
     const auto is_free = [&](const auto& all) {
-      return std::all_of(all.begin(), all.end(),
-                         [&, a = low, b = high](const auto& one) { return one.second < a || one.first > b; });
+      return std::ranges::all_of(
+          all, [&, a = low, b = high](const auto& one) { return one.second < a || one.first > b; });
     };
     while (lane < taken.size() && !is_free(taken[lane])) ++lane;
     if (lane == taken.size()) taken.emplace_back();
@@ -120,7 +120,7 @@ ScheduleLayout stage_of(Sketch& sketch, const Schedule& schedule, PlotPoint at, 
   out.lanes = lanes == 0 ? 0 : sketch.px(kFirstLane + 5 + kLane * static_cast<float>(lanes));
   out.top = at.y + sketch.canvas().line_height(Face::small) + sketch.px(6) + out.lanes;
   out.is_first = group_begins(schedule);
-  const auto gaps = static_cast<float>(std::count(out.is_first.begin(), out.is_first.end(), true));
+  const auto gaps = static_cast<float>(std::ranges::count(out.is_first, true));
   const float free = (height > 0 ? sketch.px(height) : 1e9F) - gaps * sketch.px(kGroupGap);
   const float natural = sketch.px(height > 0 ? kMostRow : kChunkRow);
   const float most =

@@ -201,7 +201,7 @@ void ScheduleRun::list_choices(RunGoesOn goes_on) {
 
 /// What all ranks have gone on from, and what made the sum everywhere.
 bool ScheduleRun::is_whole(const ScheduleChoice& choice) const {
-  const std::int64_t reached = *std::min_element(last_steps_.begin(), last_steps_.end());
+  const std::int64_t reached = *std::ranges::min_element(last_steps_);
   if (choice.step != reached) return choice.step < reached;
   try {
     const Schedule schedule = made(choice);
@@ -241,7 +241,7 @@ std::vector<ScheduleRun::Row> ScheduleRun::rows_of(const ScheduleChoice& choice)
 }
 
 Schedule ScheduleRun::schedule(const ScheduleChoice& choice) const {
-  if (std::find(choices_.begin(), choices_.end(), choice) == choices_.end())
+  if (std::ranges::find(choices_, choice) == choices_.end())
     throw Error(fmt::format("step {} of the run tells of no all-reduce", choice.step), where_,
                 fmt::format("steps {} to {} do; a run keeps those of its first run.trace_steps steps",
                             choices_.front().step, choices_.back().step));

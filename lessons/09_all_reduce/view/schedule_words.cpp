@@ -90,8 +90,8 @@ std::pair<double, double> part_of(const Schedule& schedule, std::size_t i) {
 /// "reduce: 3 steps" above the part of the bar that is this phase's.
 void paint_phase_name(Sketch& sketch, const Schedule& schedule, CollectivePhase phase, const Box& bar,
                       float y) {
-  const auto found = std::find_if(schedule.steps.begin(), schedule.steps.end(),
-                                  [&](const ScheduleStep& step) { return step.phase == phase; });
+  const auto found =
+      std::ranges::find_if(schedule.steps, [&](const ScheduleStep& step) { return step.phase == phase; });
   if (found == schedule.steps.end()) return;
   const auto first = static_cast<std::size_t>(found - schedule.steps.begin());
   const int count = schedule.steps_of(phase);
@@ -105,9 +105,8 @@ void paint_phase_name(Sketch& sketch, const Schedule& schedule, CollectivePhase 
     const char* const alone = phase == CollectivePhase::reduce ? "reduce-scatter" : "all-gather";
     choices.insert(choices.begin(), fmt::format("{} ({}): {}", name_of(phase), alone, steps));
   }
-  const auto fitting = std::find_if(choices.begin(), choices.end(), [&](const std::string& words) {
-    return sketch.text_width(words, Face::bold) <= room;
-  });
+  const auto fitting = std::ranges::find_if(
+      choices, [&](const std::string& words) { return sketch.text_width(words, Face::bold) <= room; });
   if (fitting == choices.end()) return;
   const Colour colour = readable(phase_colour(sketch.theme(), phase), sketch.theme().panel, 4.5);
   sketch.canvas().text(x, y, *fitting, Face::bold, colour);
@@ -136,8 +135,7 @@ std::string schedule_sentence(const Schedule& schedule, std::size_t done) {
   if (done >= schedule.steps.size()) return end_text(schedule, schedule.after(done));
   const ScheduleStep& step = schedule.steps[done];
   // One that never came is the one to speak of.
-  const auto lost = std::find_if(step.moves.begin(), step.moves.end(),
-                                 [](const ScheduleMove& move) { return !move.arrives; });
+  const auto lost = std::ranges::find_if(step.moves, [](const ScheduleMove& move) { return !move.arrives; });
   const ScheduleMove& named = lost != step.moves.end() ? *lost : step.moves.front();
   const std::string rest = step.moves.size() < 2 || !named.arrives ? "." : ". The others likewise.";
   return fmt::format("Next, {}, step {} of {}: {}{}", name_of(step.phase), step.index + 1,

@@ -50,8 +50,7 @@ double noise_between(const Points& one, const Points& other) {
   std::vector<double> apart;
   const Points from = last_quarter(one);
   for (const auto& [step, loss] : last_quarter(other)) {
-    const auto same =
-        std::find_if(from.begin(), from.end(), [at = step](auto& point) { return point.first == at; });
+    const auto same = std::ranges::find_if(from, [at = step](auto& point) { return point.first == at; });
     if (same != from.end()) apart.push_back(loss - same->second);
   }
   if (apart.size() < 3) return 0;
@@ -65,7 +64,7 @@ double noise_between(const Points& one, const Points& other) {
 /// However much it grows from step to step, which looks like noise beside the mean.
 bool stays_above(const Points& points, double bound) {
   const Points last = last_quarter(points);
-  return std::all_of(last.begin(), last.end(), [&](const auto& point) { return point.second > bound; });
+  return std::ranges::all_of(last, [&](const auto& point) { return point.second > bound; });
 }
 
 std::string shape_of(const Points& healthy, const Points& fault, double band) {

@@ -41,7 +41,7 @@ Beside beside_of(const NamedRun& run, const std::string& stage) {
   }
   const std::vector<StepWindow> steady = steady_windows(step_windows(table));
   if (steady.empty()) throw Cannot{fmt::format("`{}` has no complete step in its trace", run.name), run.name};
-  const bool on_device = std::find(table.tracks.begin(), table.tracks.end(), "device") != table.tracks.end();
+  const bool on_device = std::ranges::find(table.tracks, "device") != table.tracks.end();
   const std::string computes = on_device ? "device" : "loop";
   Beside out;
   for (const SpanRow& span : table.spans) {

@@ -43,7 +43,7 @@ std::string so_far(const RunView& view) {
 
 /// A stage that was never entered records no field: it counts as 0.
 bool is_stage_field(std::string_view field) {
-  return std::any_of(kStageNames.begin(), kStageNames.end(), [&](const std::string& stage) {
+  return std::ranges::any_of(kStageNames, [&](const std::string& stage) {
     return field == stage + "_us" || field == stage + "_host_us";
   });
 }
@@ -246,8 +246,8 @@ double in_unit(const Question& question, Quantity quantity, double value) {
     if (is_number && unit != nullptr && !std::string_view(unit->measures).starts_with(kCount)) refuse(kCount);
     return value;
   }
-  const QuantityUnit& own = *std::find_if(std::begin(kQuantityUnits), std::end(kQuantityUnits),
-                                          [&](const QuantityUnit& one) { return one.quantity == quantity; });
+  const QuantityUnit& own = *std::ranges::find_if(
+      kQuantityUnits, [&](const QuantityUnit& one) { return one.quantity == quantity; });
   const Unit* const unit = unit_named(is_number ? question.unit : own.usual);
   if (unit == nullptr || std::string_view(unit->measures) != own.measures) refuse(own.measures);
   return value * own.smallest / unit->scale;

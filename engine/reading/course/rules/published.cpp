@@ -45,8 +45,8 @@ PublishedRow row_of(const RuleInput& input, const std::vector<TomlEntry>& entrie
     wrong_question(input, fmt::format("nothing was published of \"{}\" in {}", name, year),
                    years.empty() ? did_you_mean(name, rows, "rows: " + joined(rows))
                                  : "years of this row: " + joined(years));
-  out.least = *std::min_element(values.begin(), values.end());
-  out.most = *std::max_element(values.begin(), values.end());
+  out.least = *std::ranges::min_element(values);
+  out.most = *std::ranges::max_element(values);
   return out;
 }
 

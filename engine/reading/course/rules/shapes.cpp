@@ -229,7 +229,7 @@ std::vector<Entrant> entrants_of(const RuleInput& input, const Measure& measure)
     out.push_back(std::move(one));
   }
   if (out.size() < 2) wrong_question(input, "the best of one run is that run", "best needs two or more");
-  std::sort(out.begin(), out.end(), [&](const Entrant& a, const Entrant& b) {
+  std::ranges::sort(out, [&](const Entrant& a, const Entrant& b) {
     return measure.wants_more() ? a.values.median() > b.values.median()
                                 : a.values.median() < b.values.median();
   });
@@ -245,10 +245,8 @@ std::vector<Entrant> entrants_of(const RuleInput& input, const Measure& measure)
 void set_numbers(const Question& question, std::vector<Entrant> entrants, Truth& out) {
   const double best = entrants.front().number;
   out.number = in_unit(question, Quantity::count, best);
-  std::sort(entrants.begin(), entrants.end(),
-            [](const Entrant& a, const Entrant& b) { return a.number < b.number; });
-  const auto at =
-      std::find_if(entrants.begin(), entrants.end(), [&](const Entrant& one) { return one.number == best; });
+  std::ranges::sort(entrants, [](const Entrant& a, const Entrant& b) { return a.number < b.number; });
+  const auto at = std::ranges::find_if(entrants, [&](const Entrant& one) { return one.number == best; });
   auto low = at, high = at;
   while (low != entrants.begin() && std::prev(low)->as_good) --low;
   while (std::next(high) != entrants.end() && std::next(high)->as_good) ++high;
@@ -370,10 +368,8 @@ Truth best_truth(const RuleInput& input) {
   const bool is_number = input.question.kind == AnswerKind::number;
   const auto name_of = [&](const Entrant& one) { return is_number ? figure_text(one.number) : one.run.name; };
   std::vector<Entrant> as_good;
-  std::copy_if(entrants.begin(), entrants.end(), std::back_inserter(as_good),
-               [](const Entrant& one) { return one.as_good; });
-  std::stable_sort(as_good.begin(), as_good.end(),
-                   [](const Entrant& a, const Entrant& b) { return a.number < b.number; });
+  std::ranges::copy_if(entrants, std::back_inserter(as_good), [](const Entrant& one) { return one.as_good; });
+  std::ranges::stable_sort(as_good, [](const Entrant& a, const Entrant& b) { return a.number < b.number; });
   Truth out;
   for (const Entrant& one : as_good) out.accepted.push_back(name_of(one));
   if (is_number) set_numbers(input.question, entrants, out);
