@@ -1,7 +1,6 @@
 #include "formula/overlap.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace isobar {
 
@@ -36,11 +35,6 @@ double exposed_us(const OverlappedStep& step, const std::vector<BucketTime>& buc
 double overlapped_step_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets) {
   return step.forward_us + step.backward_us * (1 + step.slowdown) + exposed_us(step, buckets) +
          step.optimize_us;
-}
-
-double best_bucket_count(double bytes, double bytes_per_us, double latency_us) {
-  const double apart = bytes_per_us * latency_us;
-  return apart > 0 ? std::max(1.0, std::sqrt(bytes / apart)) : 1;
 }
 
 }  // namespace isobar

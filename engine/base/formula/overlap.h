@@ -31,8 +31,4 @@ std::vector<double> bucket_finishes_us(const std::vector<BucketTime>& buckets);
 double exposed_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets);
 double overlapped_step_us(const OverlappedStep& step, const std::vector<BucketTime>& buckets);
 
-/// The number of buckets at which latency and waiting for the last one balance: sqrt(S / (bandwidth x
-/// latency)), at least 1. Bytes, bytes a microsecond, microseconds.
-double best_bucket_count(double bytes, double bytes_per_us, double latency_us);
-
 }  // namespace isobar

@@ -132,19 +132,12 @@ void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
   fs::remove(run.path / "fields");  // nothing was forecast
   const std::string model = fmt::format("step_time {}", kStepTimeVersion);
   const Stages stages = stages_of(prediction);
-  std::string stream = JsonLine("run")
-                           .add("schema", 1)
-                           .add("lesson", prediction.lesson)
-                           .add("preset", prediction.preset)
-                           .add("provenance", "predicted")
-                           .add("device", prediction.device.name)
-                           .add("model", model)
-                           .add("precision", name_of(prediction.form.precision))
-                           .add("point", prediction.point)
-                           .add("wanted_steps", kSteps)
-                           .add("flops_per_sample", prediction.flops_per_sample())
-                           .add("started", wall_iso())
-                           .text();
+  JsonLine head("run");
+  head.add("schema", 1).add("lesson", prediction.lesson).add("preset", prediction.preset);
+  head.add("provenance", "predicted").add("device", prediction.device.name).add("model", model);
+  head.add("precision", name_of(prediction.form.precision)).add("point", prediction.point);
+  head.add("wanted_steps", kSteps).add("flops_per_sample", prediction.flops_per_sample());
+  std::string stream = head.add("started", wall_iso()).text();
   stream += JsonLine("note").add("text", "plan").add("steps_per_epoch", 1).text();
   for (std::int64_t step = 0; step < kSteps; ++step) stream += step_line(prediction, stages, step).text();
   stream += summary_event(summary_of(prediction, stages)).text();

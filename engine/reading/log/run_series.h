@@ -92,7 +92,6 @@ class RunSeries {
   std::vector<std::string> names() const;
   std::size_t step_rows() const { return steps_.places.step.size(); }
   const CurveTable& steps() const { return steps_; }
-  const CurveTable& evaluations() const { return evaluations_; }
   double last_step() const;
   /// Values and events beyond a limit (names, rows), or whose steps went back within an attempt.
   const LeftOut& left_out() const { return left_out_; }

@@ -94,9 +94,3 @@ TEST_CASE("a bucket goes when it is ready and the one before is done") {
   CHECK(overlapped_step_us(step, {}) == 155);
   CHECK(bucket_finishes_us({}).empty());
 }
-
-TEST_CASE("the best number of buckets of base on 16 nodes is 4") {
-  CHECK(best_bucket_count(95e6, 43e3, 150) == Approx(4).epsilon(0.05));
-  CHECK(best_bucket_count(95e6, 43e3, 0) == 1);
-  CHECK(best_bucket_count(100, 43e3, 150) == 1);
-}
