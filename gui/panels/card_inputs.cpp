@@ -69,7 +69,6 @@ Box draw_option(Ui& ui, const std::string& name, const std::string& key, ImVec2 
   return box;
 }
 
-/// A direction is a wide button with an arrow or a bar.
 void draw_direction(Ui& ui, const std::string& key, const char* words, float width, CardState& card) {
   const Box box = draw_option(ui, "direction " + key, key, {width, ui.px(48)}, card);
   ImGuiCanvas canvas = ui.canvas();

@@ -99,7 +99,6 @@ void draw_numbers(Ui& ui, const Question& question, double said, const Truth& tr
 
 void draw_sentence(Ui& ui, const std::string& words) { show_spans(ui, sentence_spans(words), 0, false); }
 
-/// A sentence beside a bar of this colour.
 void draw_aside(Ui& ui, const std::string& words, Colour colour) {
   const ImVec2 at = ImGui::GetCursorScreenPos();
   ImGui::Indent(ui.px(12));

@@ -39,7 +39,6 @@ void draw_hints(Ui& ui, const Question& question, CardState& card) {
   if (ui.link(count == 0 ? "A hint" : "Another hint", "hint")) ++card.hints;
 }
 
-/// What was asked for and could not be done.
 void draw_problems(Ui& ui, const AskedQuestion& asked) {
   if (!asked.not_saved.empty()) {
     ui.problem("Not saved: " + asked.not_saved);

@@ -29,7 +29,6 @@ Colour ground_of(const Theme& theme, const DiffLine& line, bool marked, bool hov
 
 float line_height(Ui& ui) { return ui.canvas().line_height(Face::mono) + ui.px(4); }
 
-/// Where the code begins, behind number and sign.
 float code_left(const Ui& ui, bool is_diff) { return ui.px(is_diff ? 62 : 54); }
 float line_width(Ui& ui, const DiffLine& line, bool is_diff) {
   return code_left(ui, is_diff) + ui.canvas().text_width(line.text, Face::mono) + ui.px(12);

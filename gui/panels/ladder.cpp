@@ -40,7 +40,6 @@ LessonRuns runs_of(const Data& data, const std::string& lesson, const std::strin
   return out;
 }
 
-/// What is worked out once a frame for all rungs.
 struct LadderRates {
   std::string preset;
   std::vector<LessonRuns> runs;  ///< of each lesson, in their order

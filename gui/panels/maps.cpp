@@ -210,7 +210,6 @@ MapGrid grid_of(const Ui& ui, const FieldSet& set) {
   return best;
 }
 
-/// The titles of the maps, in the order of MapPart.
 std::array<std::string, kMapParts> titles_of(const MapsState& maps, const std::string& channel) {
   return {"Prediction, " + channel, "Its error: RMSE " + engineering(maps.rmse, 3),
           "Persistence: the state now", "Its error: RMSE " + engineering(maps.persistence_rmse, 3),

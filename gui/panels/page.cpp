@@ -106,7 +106,6 @@ void draw_heading(Ui& ui, const MarkdownBlock& block, AppState& state) {
   state.course.section.clear();
 }
 
-/// The head of a fold; true when it is open.
 bool draw_fold(Ui& ui, const std::string& lesson, const MarkdownBlock& block, AppState& state) {
   const std::string words = words_of(block.spans);
   const std::string id = lesson + "/" + words;

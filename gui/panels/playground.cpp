@@ -77,7 +77,6 @@ void draw_bars(Ui& ui, const Data& data, AppState& state, Requests& ask) {
       ui, box, "predicted-stages", [&] { return stage_bars_csv(bars); }, paint, ask);
 }
 
-/// What the step needs beside time.
 std::string needs_text(const PlayedStep& step) {
   const std::int64_t ranks = step.config.run.ranks;
   std::string out = fmt::format("A rank needs {} of memory", human_bytes(step.memory.total()));

@@ -17,7 +17,6 @@ namespace {
 
 constexpr std::size_t kFlushBytes = 1 << 20;
 
-/// A text with its quotation marks.
 std::string quoted(const std::string& text) { return json_quoted(text, JsonEscapes::ascii); }
 
 /// Spans of one track in lanes, so that no two of a lane run at once; each lane in the order of time.

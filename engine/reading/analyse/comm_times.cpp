@@ -45,7 +45,6 @@ std::int64_t length_of(const std::vector<Interval>& intervals) {
 
 namespace {
 
-/// What the loop does between steps.
 bool is_between_steps(std::string_view name) { return name == "validate" || name == "checkpoint"; }
 
 /// Times of some spans, clipped to the windows of their steps.

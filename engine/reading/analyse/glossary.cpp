@@ -19,7 +19,6 @@ std::vector<std::string> names_in(std::string_view list) {
   return out;
 }
 
-/// The form in which names are compared.
 std::string plain(std::string_view name) {
   std::string out = lowered(name);
   std::ranges::replace_if(

@@ -91,7 +91,6 @@ double least_of(const Path& path) {
   return std::ranges::min_element(path, [](auto& a, auto& b) { return a.second < b.second; })->second;
 }
 
-/// When it first was as low.
 double reached(const Path& path, double loss) {
   for (std::size_t i = 1; i < path.size(); ++i) {
     if (path[i].second > loss) continue;

@@ -195,7 +195,6 @@ void name_stage(const RanksView& view, Straggler& out) {
   }
 }
 
-/// The steps of a range that all ranks with steps have.
 std::vector<StepOfRanks> steps_of_all(const std::vector<RankSteps>& ranks, StepRange range) {
   std::vector<StepOfRanks> out;
   const auto lead = std::ranges::find_if(ranks, [](const RankSteps& one) { return !one.empty(); });
@@ -212,7 +211,6 @@ std::vector<StepOfRanks> steps_of_all(const std::vector<RankSteps>& ranks, StepR
   return out;
 }
 
-/// What this rank waited in a step.
 std::optional<double> waited_in(const RankStep& step, const RankStep* last) {
   if (step.waited_for && step.waited_us) return step.waited_us;
   if (last == nullptr || !step.comm_us || !last->comm_us) return std::nullopt;

@@ -47,7 +47,6 @@ std::optional<Times> times_of(const SteadyFigures& run) {
   return out;
 }
 
-/// Times of each repeat that has steady steps.
 std::vector<Times> all_times(const Repeats& repeats) {
   std::vector<Times> out;
   for (const SteadyFigures& one : repeats) {

@@ -57,7 +57,6 @@ void RunStore::add_place(const fs::path& place) {
   scanned_us_ = kNever_us;
 }
 
-/// Drops what was read of every value.
 void RunStore::forget(Run& run) {
   run.reader.reset();
   run.events = {};

@@ -42,7 +42,6 @@ double t_quantile(double freedom) {
   return above->t + std::clamp(share, 0.0, 1.0) * (below.t - above->t);
 }
 
-/// The square of the standard error of the mean.
 double squared_error(const LogMean& of) { return of.repeats > 0 ? of.variance / of.repeats : 0; }
 
 /// Repeats of each that find a difference of `log_ratio` four times of five.

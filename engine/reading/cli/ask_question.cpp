@@ -120,7 +120,6 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
   return index + 1;
 }
 
-/// One thing to notice in it and one to try.
 void add_verdict(Report& out, const RunCase& run, std::size_t columns) {
   const RunVerdict verdict = verdict_of(run);
   const std::string notice = verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice;

@@ -41,7 +41,6 @@ bool take_link(std::string_view text, std::size_t& at, std::string& out) {
   return true;
 }
 
-/// The lines of a table of words.
 std::vector<std::string> lines_of_table(const std::vector<std::string_view>& rows) {
   Table out;
   for (const std::string_view row : rows) {
@@ -56,7 +55,6 @@ std::vector<std::string> lines_of_table(const std::vector<std::string_view>& row
   return out.empty() ? std::vector<std::string>() : table_lines(out);
 }
 
-/// Blocks of a page, one after the other.
 class PageLines {
  public:
   PageLines(std::string_view markdown, std::size_t columns)
@@ -215,7 +213,6 @@ Json head_json(const Question& question) {
                       question.ask, question.why, choices);
 }
 
-/// What every reveal begins with.
 Report outcome_report(const Question& question, const StoredAnswer& answer, const std::string& outcome,
                       std::size_t columns) {
   const std::string said = printable(answer_words(question, answer), 400);

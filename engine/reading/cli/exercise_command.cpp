@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Lines that differ, each with what it is next to, as `diff` shows them.
 void add_difference(Report& out, const std::string& old_text, const std::string& new_text) {
   for (const DiffLine& line : diff_lines(old_text, new_text)) {
     if (line.kind == DiffLine::Kind::same) continue;
@@ -187,7 +186,6 @@ MyFile own_file(const Exercise& exercise) {
   return find_my_file(exercise, my_folder(project_home()), "./isobar check " + exercise.lesson);
 }
 
-/// The beat is done with it, once.
 void keep_passed(const Exercise& exercise) {
   const std::string beat = beat_name(Beat::build);
   const auto file = progress_file();

@@ -152,7 +152,6 @@ void add_speed_up(Row& out, const char* key, const char* head, const std::option
   out.add(key, head, speed ? ratio_text(*speed) : "-", told);
 }
 
-/// How fast a rung is.
 Row speed_row(const MeasuredPoint& point, const LessonInfo& lesson, const RungVerdict& verdict) {
   Row out;
   out.add("lesson", "lesson", point.name, point.name);

@@ -64,7 +64,6 @@ std::vector<std::string> best_marks(const std::vector<MeasuredPoint>& points,
   return out;
 }
 
-/// What is worked out over all points.
 struct Results {
   std::vector<Spread> rates, rmse;
   std::vector<std::string> rate_marks, rmse_marks;
@@ -84,7 +83,6 @@ struct Results {
   }
 };
 
-/// The settings of a point: {"optim.lr": "1e-3", ...}.
 Json keys_json(const MeasuredPoint& point) {
   Json out = Json::object();
   for (const std::string& set : point.sets) out[key_of(set)] = set.substr(set.find('=') + 1);
@@ -144,7 +142,6 @@ void add_grid(Report& out, const MeasuredRuns& runs, const MeasureArguments& arg
 /// all.
 std::string setting(const SweepAxis& axis, std::size_t value) { return axis.key + "=" + axis.values[value]; }
 
-/// The base with value `value` of key `axis`.
 MeasuredPoint point_with(const std::vector<SweepAxis>& axes, std::size_t axis, std::size_t value) {
   MeasuredPoint out;
   out.name = value == 0 ? "base" : setting(axes[axis], value);

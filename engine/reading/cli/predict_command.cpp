@@ -139,7 +139,6 @@ void add_time(Report& out, const char* label, const char* key, double time_us,
   out.json[key] = time_us;
 }
 
-/// Where the device's time goes.
 struct ClassPart {
   const char* name;
   const char* key;
@@ -157,7 +156,6 @@ std::vector<ClassPart> class_parts(const StepTime& time) {
           {"upload", "upload_us", time.upload_us, time.upload_us > 0}};
 }
 
-/// What the step needs beside time.
 void add_needs(Report& report, const Prediction& prediction) {
   const double bytes_per_s = prediction.needed_bytes_per_s();
   report.labelled("data", bytes_per_s > 0 ? value_text(Quantity::byte_rate, bytes_per_s) +
@@ -202,7 +200,6 @@ void add_stages(Report& report, const StepStages& stages, const RunSummary* meas
   report.table(table_of(rows));
 }
 
-/// The lines of both reports about the step.
 void add_rate(Report& report, const Prediction& prediction, const char* known_error) {
   add_members(report.json,
               ISOBAR_NAMED(prediction.step_us(), prediction.samples_per_s(), prediction.mfu(), known_error));

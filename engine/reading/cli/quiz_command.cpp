@@ -249,7 +249,6 @@ Went ask_next(const Question& question, const Learner& learner, const QuizArgume
   return is_revealed(read_progress(learner.progress)) ? Went::on : Went::past;
 }
 
-/// Asks the questions of a lesson that are not revealed, one after the other.
 int ask_all(const std::string& lesson, const Learner& learner, const QuizArguments& arguments) {
   tell_problems(read_progress(learner.progress));
   std::int64_t open = 0;

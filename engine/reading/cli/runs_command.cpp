@@ -50,7 +50,6 @@ std::uint64_t folder_bytes(const fs::path& folder) {
   return bytes;
 }
 
-/// A run, or what keeps it from being read.
 struct ListedRun {
   FoundFolder found;
   RunView view = {};
@@ -140,7 +139,6 @@ bool has_begun(const fs::path& run) {
   return fs::exists(RunFolder{run}.config_file(), code);
 }
 
-/// Event files of another program.
 TableRow events_row(const FoundFolder& found, std::uint64_t bytes) {
   return {printable(found.name, 200), "events", "", "-", "-", "-", human_bytes(bytes), "TensorBoard"};
 }
@@ -239,7 +237,6 @@ void refuse_running(const fs::path& run) {
   }
 }
 
-/// Gives a run that is over another folder name.
 void name_run(const fs::path& run, const std::string& name) {
   kNameRule(name, {"the name of a run", "./isobar runs name"});
   const fs::path to = run.parent_path() / name;

@@ -41,7 +41,6 @@ std::string hint_for(const std::string& word) {
   return word == "--trials" ? "here it is --repeat" : hint_for_setting(word);
 }
 
-/// Pieces between commas.
 std::vector<std::string> pieces_of(const std::string& text, const std::string& option,
                                    const std::string& example) {
   return checked_values(split(text, ','), option + " " + printable(text, 80), example);

@@ -263,7 +263,6 @@ Scaling judge(const ScaleArguments& arguments, const ScalePlan& plan, const Meas
   return judge_scaling(arguments.law, points, arguments.target_loss);
 }
 
-/// Where the picture lies.
 fs::path write_picture(const ScaleResult& result) {
   const std::string text = draw_scaling(result.scaling, result.caption);
   const NamedFile& file = result.arguments.svg;

@@ -134,7 +134,6 @@ std::vector<std::string> split_values(const std::string& text, const std::string
   return out;
 }
 
-/// Whether a lesson takes one setting.
 bool takes(const std::string& lesson, const std::string& preset, const std::string& set) {
   try {
     load_here(read_lesson(project_home(), lesson), {.preset = preset, .sets = {set}});

@@ -34,7 +34,6 @@ namespace {
 constexpr const char* kShow = "./isobar show";
 constexpr const char* kShowHint = "./isobar show RUN ...; --help lists what there is";
 
-/// The table of the types that each module got and gave.
 void show_types(const fs::path& run, bool json) {
   check_run_folder(run);
   const OperatorTable table = read_operators(run);
@@ -62,7 +61,6 @@ struct ShowArguments {
 
 bool is_svg(const std::string& name) { return fs::path(name).extension() == ".svg"; }
 
-/// Refuses what does not go together.
 void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step, bool has_steps) {
   const auto refuse = [](const char* what) { throw Error(what, kShow, kShowHint); };
   if (out.run.empty()) refuse("which run?");
@@ -89,7 +87,6 @@ void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step
     refuse("--types goes with --json alone");
 }
 
-/// Nothing where --help printed the page.
 std::optional<ShowArguments> parse_show(const Words& words) {
   ShowArguments out;
   std::string trace;

@@ -98,7 +98,6 @@ int follow_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
   return good ? 0 : 1;
 }
 
-/// How the job stands now, and its run.
 int show_job(const Slurm& slurm, const SubmittedJob& job, Console& console) {
   const JobState state = slurm.state(job.number);
   console.line(fmt::format("job {} {}", job.number, state_text(state)));
@@ -191,7 +190,6 @@ std::vector<std::string> program_words(Settings settings, const std::string& pre
   return words_of(settings);
 }
 
-/// A run that has a checkpoint to resume from.
 fs::path run_to_resume(const std::string& name) {
   const fs::path run = fs::absolute(find_run(name, "runs")).lexically_normal();
   for (const fs::path& path : entries_in(run / "checkpoints")) {

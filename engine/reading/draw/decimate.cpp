@@ -8,7 +8,6 @@ namespace {
 
 constexpr float kFlat = 1.2F;  // pixels that a column may be high and still be a point of a line
 
-/// Collects points into stretches.
 class PathBuilder {
  public:
   explicit PathBuilder(PlotPath& path) : path_(path) {}

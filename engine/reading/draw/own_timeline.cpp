@@ -24,7 +24,6 @@ constexpr std::size_t kMostOwnRows = 12;
 
 std::string span_words(const std::string& name) { return name == "all_reduce" ? "all-reduce" : name; }
 
-/// Which tracks a picture shows.
 using TrackFilter = std::function<bool(std::string_view)>;
 
 bool is_loader_track(std::string_view track) {

@@ -39,7 +39,6 @@ void paint_marks(Canvas& canvas, const PlotLine& line, const PlotPath& path, Tur
   }
 }
 
-/// How a line is drawn.
 struct Stroke {
   Colour colour = 0;
   float width = 1;

@@ -36,7 +36,6 @@ ChartSpec roofline_chart(const RooflineChart& roofline) {
   return out;
 }
 
-/// Gives where their names stand.
 std::vector<Box> paint_roofs(Sketch& sketch, const RooflineChart& roofline, const ChartArea& area) {
   std::vector<Box> names;
   const Theme& theme = sketch.theme();

@@ -87,7 +87,6 @@ PlotSpec panel_of(const Scaling& scaling, const std::string& title, const Measur
   return spec;
 }
 
-/// One for both panels.
 void draw_legend(Canvas& canvas, const Theme& theme, const Scaling& scaling, const PlotSpec& spec) {
   PlotLayout at;
   at.legend = {kLeft, 58, kPageWidth - kLeft, 58};

@@ -13,7 +13,6 @@ namespace {
 
 constexpr float kPad = 12, kStepRow = 56, kStepBar = 24, kHead = 34, kTerm = 22, kScoreRow = 52;
 
-/// Gives the x where it ends.
 float paint_head(Canvas& canvas, const Theme& theme, const Box& box, const std::string& title) {
   const float s = canvas.scale(), x = box.x0 + kPad * s;
   const std::string words = canvas.fitted(title, Face::bold, box.width() - 2 * kPad * s);
@@ -53,7 +52,6 @@ std::string ms_text(double us, bool with_sign) {
   return with_sign ? fmt::format("{:+.{}f} ms", ms, digits) : fmt::format("{:.{}f} ms", ms, digits);
 }
 
-/// Where the parts of a row stand, from left to right.
 struct Columns {
   float label, bars, words, end;  ///< left edges, and the right edge of `versus`
   double most_rate = 0, most_us = 0;
@@ -127,7 +125,6 @@ void paint_stages(Canvas& canvas, const Theme& theme, const ScoreRow& row, const
   canvas.text(at.words, y, row.step_words, Face::small, theme.dim);
 }
 
-/// What the colours of the stages mean, at the right of the title.
 void paint_key(Canvas& canvas, const Theme& theme, const ScoreSpec& spec, const Box& box, float title_end) {
   const float s = canvas.scale();
   std::vector<std::string> stages;

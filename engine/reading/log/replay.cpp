@@ -77,7 +77,6 @@ TimedLines::TimedLines(const fs::path& run) {
   for (std::size_t file = 0; file < streams_.size(); ++file) step(file);
 }
 
-/// To the next line of the file.
 void TimedLines::step(std::size_t file) {
   Stream& stream = streams_[file];
   stream.line.file = file;

@@ -36,7 +36,6 @@ void each_stage(const Event& event, const Take& take) {
   }
 }
 
-/// The texts of a `run` event, by key.
 constexpr std::pair<std::string_view, std::string RunView::*> kRunTexts[] = {
     {"lesson", &RunView::lesson}, {"preset", &RunView::preset},       {"device", &RunView::device},
     {"host", &RunView::host},     {"started", &RunView::started},     {"provenance", &RunView::provenance},
@@ -49,7 +48,6 @@ double positive(const Event& event, std::string_view key) {
   return std::isfinite(value) && value > 0 ? value : 0;
 }
 
-/// The channels of the keys "rmse_X", in their order.
 std::vector<std::string> channels_of(const Event& event) {
   std::vector<std::string> out;
   for (const EventField& field : event.fields()) {

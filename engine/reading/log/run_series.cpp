@@ -29,7 +29,6 @@ bool is_place(std::string_view key) {
          key == "stands_for";
 }
 
-/// Rows whose step is before `step`.
 std::size_t rows_before(const Places& places, double step) { return places.step.lower_bound(step); }
 
 void truncate(CurveTable& table, std::size_t rows) {

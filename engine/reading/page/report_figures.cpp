@@ -67,7 +67,6 @@ std::string dashes_text(const PlotSpec& spec) {
   return "Lines: " + joined(parts, "; ") + ".";
 }
 
-/// Where its last value is.
 double end_of(const PlotLine& line) {
   return line.curve->y.empty() ? 0 : (*line.places)[line.curve->row(line.curve->y.size() - 1)];
 }

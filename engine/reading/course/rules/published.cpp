@@ -11,14 +11,12 @@
 namespace isobar {
 namespace {
 
-/// Least and greatest that was published.
 struct PublishedRow {
   double least = 0, most = 0;
   std::string device = "A100-40GB";
   double middle() const { return (least + most) / 2; }
 };
 
-/// The values of a row and year, in their order.
 std::vector<double> values_in(const TomlValue& value) {
   if (const auto* const numbers = std::get_if<std::vector<double>>(&value)) return *numbers;
   if (const auto* const whole = std::get_if<std::vector<std::int64_t>>(&value))

@@ -94,7 +94,6 @@ std::string placeholder_of(const Figure& figure) {
   return figure.quantity == Quantity::bytes ? name.substr(0, name.rfind("_bytes")) + "_mb" : name;
 }
 
-/// In ms, MB and %.
 std::string number_text(Quantity quantity, double value) {
   switch (quantity) {
     case Quantity::time:
@@ -218,7 +217,6 @@ double number_in(const RuleInput& input, const std::string& name) {
   return *number;
 }
 
-/// The best first.
 std::vector<Entrant> entrants_of(const RuleInput& input, const Measure& measure) {
   std::vector<Entrant> out;
   for (const std::string& name : names_of_runs(input, "runs")) {
