@@ -15,10 +15,10 @@ from check_tree import WINDOW, WINGS, includes  # noqa: E402
 FLOORS = [{"base": (0, 3)}, {"training": (0, 1), "datasets": (1, 1), "reading": (2, 1)}, {"lessons": (0, 1), "gui": (2, 1)}]
 STEPS = {**WINGS, "gui": WINDOW}
 LINES = {
-    "base": "no torch: files, settings, what a run records, ranks, formulas",
+    "base": "no torch: files, settings, what a run records, ranks, formulas, jobs",
     "datasets": "makes synthetic weather",
     "training": "torch: what lessons are made of",
-    "reading": "no torch: runs compared, jobs, commands",
+    "reading": "no torch: runs compared, questions, commands",
     "lessons": "the pages, one idea each",
     "gui": "the window",
 }
