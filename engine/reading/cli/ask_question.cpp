@@ -7,11 +7,11 @@
 #include <iostream>
 #include <utility>
 
+#include "analyse/predicted_run.h"
 #include "analyse/run_case.h"
 #include "cli/case_text.h"
 #include "cli/course_text.h"
 #include "cli/measured_runs.h"
-#include "cli/predicted_run.h"
 #include "config/lesson.h"
 #include "core/files.h"
 #include "core/number_text.h"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "analyse/predicted_run.h"
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
-#include "cli/predicted_run.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "config/resume.h"

@@ -1,4 +1,4 @@
-#include "cli/predicted_run.h"
+#include "analyse/predicted_run.h"
 
 #include <fmt/format.h>
 
