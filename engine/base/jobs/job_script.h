@@ -17,7 +17,7 @@
 namespace isobar {
 
 struct JobState {
-  std::string state;             ///< "PENDING", "RUNNING", "COMPLETED", ...; "" = Slurm knows it no more
+  std::string state;             ///< "PENDING", "RUNNING", "COMPLETED", ...; "" = Slurm has forgotten it
   std::string reason;            ///< why it waits
   std::string nodes;             ///< "n[1-2]", "" while it waits
   std::string start;             ///< when it began or is expected to, "" = not known
@@ -47,8 +47,8 @@ class Slurm {
   /// Finds sbatch, squeue, scancel and scontrol on PATH. Error (exit code 1) for one that is not there.
   explicit Slurm(SlurmLimits limits = {});
 
-  /// Submits the script of `folder`, where it will run too. The number of the job. Error (exit code 1) when
-  /// Slurm refuses it; NoJobNumber when nobody knows, as when sbatch does not answer in time.
+  /// Submits the script of `folder`, where it will run too. Returns its number. Error (exit code 1) when
+  /// Slurm refuses it; NoJobNumber when it may have been taken, as when sbatch does not answer in time.
   std::int64_t submit(const std::filesystem::path& folder, const std::string& script) const;
   /// Error (exit code 1) when Slurm does not answer in time, or with anything but the state of a job.
   JobState state(std::int64_t job) const;
@@ -71,7 +71,7 @@ struct JobWatch {
 };
 
 struct JobEnd {
-  JobState last;  ///< of a job that Slurm has forgotten it is ""
+  JobState last;  ///< state "" where Slurm has forgotten the job
   int asked = 0;  ///< the signal that ended the waiting; 0 = the job is over
 };
 
@@ -82,10 +82,9 @@ JobEnd wait_for_end(const Slurm& slurm, std::int64_t job, const HeldSignals& sig
 struct JobPlan {
   JobSettings settings;  ///< complete
   std::string lesson;
-  std::string command;             ///< how it was asked for, to be said in the script
+  std::string command;             ///< the line that was typed, which the script repeats
   std::vector<std::string> words;  ///< options of the lesson's program; run folder and resume are added
-  std::vector<std::string> resume_words =
-      {};                          ///< the same for a start that goes on with what is in the run folder
+  std::vector<std::string> resume_words = {};  ///< words of a start that continues the run in its folder
   std::filesystem::path programs;  ///< absolute: the folder of the lesson's program, outside a container
   std::filesystem::path run;       ///< absolute: the run folder
   /// Absolute: where relative paths begin, and ISOBAR_PREFIX of the job.
@@ -100,7 +99,7 @@ inline constexpr const char* kJobScript = "job.sbatch";
 /// The text of the script: options of Slurm as --name=value, values, each one word quoted by one function,
 /// and submit/job.sbatch, which reads them and holds all that is done. It starts the lesson's ranks by srun;
 /// at SIGUSR1 (which Slurm sends before the time is up, or when somebody else needs the nodes) they save a
-/// checkpoint, and the job is requeued; scancel ends it for good. A job that starts again goes on in the same
+/// checkpoint, and the job is requeued; scancel ends it for good. A job that starts again continues in its
 /// run folder; where it left no checkpoint there, its first files are set aside once nobody writes to them.
 /// Error (exit code 2) for words that no line can hold.
 std::string job_script(const JobPlan& plan);
@@ -120,7 +119,7 @@ struct SubmittedJob {
 };
 
 /// Writes the script of `plan` into its run folder, submits it, and notes the job's number there (job.toml).
-/// When Slurm refuses the job the folder is as it was. Error (exit code 1) that says why.
+/// When Slurm refuses the job the folder is as it was, and the Error (exit code 1) has the reason.
 SubmittedJob submit_job(const Slurm& slurm, const JobPlan& plan);
 
 /// The job whose run folder this is; number 0 when it was submitted by nobody.
@@ -138,7 +137,7 @@ std::string fate_text(const JobState& state);
 
 /// Where `submit` runs, and how it is reached.
 struct WatchPlace {
-  bool by_ssh = false;  ///< this shell came over ssh: whoever watches sits elsewhere
+  bool by_ssh = false;  ///< this shell came over ssh: the user sits elsewhere
   bool in_hub = false;  ///< in a notebook hub, whose proxy carries the window
   bool has_display = false;
   std::string login;  ///< how it is called from outside, "perlmutter.example.org"
@@ -151,8 +150,8 @@ struct WatchPlace {
   bool is_near() const { return in_hub || !by_ssh; }
 };
 
-/// From the environment: SSH_CONNECTION, JUPYTERHUB_SERVICE_PREFIX, DISPLAY, WAYLAND_DISPLAY. `login` is what
-/// the profile or --login says, "" = the name of this machine.
+/// From the environment: SSH_CONNECTION, JUPYTERHUB_SERVICE_PREFIX, DISPLAY, WAYLAND_DISPLAY. `login` comes
+/// from the profile or --login; "" = the name of this machine.
 WatchPlace watch_place(const std::string& login);
 
 /// Near: the window, in a browser where there is no display. From elsewhere: an ssh that carries a port of

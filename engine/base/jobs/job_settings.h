@@ -18,7 +18,7 @@ struct ValuePlace {
   std::string where;
 };
 
-/// The rule of a kind of value: what `text` says in the one form in which it is printed.
+/// Checks a value, and returns it in the form in which it is printed.
 using CheckValue = std::function<std::string(const std::string& text, const ValuePlace& place)>;
 
 /// A word of letters, digits, '.', '_', '-' and `more`.
@@ -71,7 +71,7 @@ std::string checked_text(const std::string& text, const ValuePlace& place);
 /// One field: "cpus-per-task" is the key cpus_per_task of a profile and --cpus-per-task of the command line.
 struct JobField {
   std::string key;
-  std::string table;  ///< of the profile: "job" or "container"
+  std::string table;  ///< table of the profile: "job" or "container"
   std::string help;
   std::string slurm;  ///< the option of Slurm that takes it, "--cpus-per-task="; "" = none
   CheckValue check;
@@ -84,16 +84,16 @@ const std::vector<JobField>& job_fields();
 const JobField& job_field(const std::string& key);
 
 struct JobSettings {
-  std::string title;               ///< of the cluster, "" = none was named
+  std::string title;               ///< name of the cluster, "" = none was named
   std::vector<std::string> notes;  ///< what a person should know of it
   std::map<std::string, std::string> values;
   std::vector<std::string> modules;  ///< environment modules that are loaded
-  std::vector<std::string> volumes;  ///< of the container
+  std::vector<std::string> volumes;  ///< FOLDER:FOLDER that the container sees
   std::map<std::string, std::string> environment;
   std::vector<std::string> code;  ///< lines of bash, from a file that the user named
-  std::string code_from;          ///< that file
+  std::string code_from;          ///< the name of this file
 
-  /// "" where nobody said.
+  /// "" where none was given.
   std::string value(const std::string& key) const;
   std::int64_t number(const std::string& key, std::int64_t otherwise) const;
   /// Checked by its field's rule. Error (exit code 2) that names `place`.
@@ -113,7 +113,7 @@ struct JobSettings {
   std::int64_t starts() const { return number("restarts", 0) + 1; }
 };
 
-/// Slurm warns a job so many seconds before its time is up unless the field `warn` says otherwise.
+/// Slurm warns a job so many seconds before its time is up, unless the field `warn` has another number.
 inline constexpr std::int64_t kWarn_s = 120;
 
 /// Fills in what has a default (one node, one rank, 30 minutes) and checks what concerns several fields.
