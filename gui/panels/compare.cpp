@@ -4,9 +4,9 @@
 
 #include "analyse/ranks.h"
 #include "core/text.h"
-#include "draw/plot.h"
 #include "panels/parts.h"
 #include "panels/views.h"
+#include "plot/plot.h"
 
 namespace isobar {
 namespace {

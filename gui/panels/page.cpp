@@ -2,8 +2,8 @@
 #include <filesystem>
 
 #include "draw/colour.h"
-#include "draw/lesson_view.h"
 #include "panels/lesson_parts.h"
+#include "plot/lesson_view.h"
 #include "state/links.h"
 #include "widgets/paragraph.h"
 

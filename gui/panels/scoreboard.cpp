@@ -5,8 +5,8 @@
 
 #include "analyse/figure.h"
 #include "core/text.h"
-#include "draw/run_drawings.h"
 #include "panels/parts.h"
+#include "plot/run_drawings.h"
 
 namespace isobar {
 namespace {

@@ -7,10 +7,10 @@
 #include "analyse/comm_times.h"
 #include "core/error.h"
 #include "core/text.h"
-#include "draw/bars.h"
 #include "draw/colour.h"
 #include "panels/parts.h"
 #include "panels/views.h"
+#include "plot/bars.h"
 
 namespace isobar {
 namespace {

@@ -8,9 +8,9 @@
 #include "core/stage.h"
 #include "core/text.h"
 #include "draw/colour.h"
-#include "draw/lesson_view.h"
 #include "panels/parts.h"
 #include "panels/views.h"
+#include "plot/lesson_view.h"
 #include "widgets/places.h"
 #include "widgets/stack.h"
 

@@ -18,11 +18,11 @@
 #include "course/calibration.h"
 #include "course/course.h"
 #include "course/tour.h"
-#include "draw/lesson_view.h"
 #include "exercise/exercise.h"
 #include "exercise/verdict.h"
 #include "formula/machine_rates.h"
 #include "log/run_files.h"
+#include "plot/lesson_view.h"
 #include "text/markdown.h"
 
 namespace isobar {

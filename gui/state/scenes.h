@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "draw/scene.h"
+#include "plot/scene.h"
 #include "widgets/plot_widget.h"
 
 namespace isobar {

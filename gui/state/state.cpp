@@ -7,7 +7,7 @@
 #include "core/error.h"
 #include "core/find.h"
 #include "core/text.h"
-#include "draw/band.h"
+#include "plot/band.h"
 
 namespace isobar {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "draw/plot.h"
+#include "plot/plot.h"
 #include "widgets/ui.h"
 
 namespace isobar {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "draw/band.h"
 #include "draw/colour.h"
+#include "plot/band.h"
 #include "widgets/imgui_canvas.h"
 
 struct ImGuiWindow;

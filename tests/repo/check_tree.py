@@ -11,9 +11,9 @@ from pathlib import Path
 # Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
 # runs may include all of base, and nothing of each other.
 WINGS = {
-    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check", "jobs", "exercise"], ["running"]],
+    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check", "jobs", "exercise", "draw"], ["running", "start"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["faults"], ["run"]],
-    "reading": [["log"], ["analyse"], ["draw", "course", "imported"], ["page"], ["cli"]],
+    "reading": [["log"], ["analyse"], ["plot", "course", "imported"], ["page"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.
 WINDOW = [["text"], ["widgets"], ["state", "tab"], ["panels"]]
@@ -61,7 +61,7 @@ def check_includes(root, path, text):
             return
     elif place[0] == "gui":
         window = {folder for step in WINDOW for folder in step}
-        may = folders_of("base") | {"log", "analyse", "course", "draw"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
+        may = folders_of("base") | {"log", "analyse", "course", "plot"} | (up_to(WINDOW, place[1], set()) or set() if len(place) > 2 else window)
         folders |= window
     elif place[0] == "datasets":
         may = folders_of("base")

@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 
-#include "analyse/nice_step.h"
 #include "analyse/timeline.h"
 #include "core/find.h"
 #include "core/text.h"
+#include "draw/nice_step.h"
 #include "log/table.h"
 
 namespace isobar {

@@ -10,9 +10,9 @@
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
 #include "draw/colour.h"
-#include "draw/run_drawings.h"
 #include "draw/svg_canvas.h"
 #include "log/event.h"
+#include "plot/run_drawings.h"
 
 namespace isobar {
 

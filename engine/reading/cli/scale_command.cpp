@@ -5,8 +5,8 @@
 #include "cli/commands.h"
 #include "cli/scale_arguments.h"
 #include "cli/shared_options.h"
-#include "draw/scaling_picture.h"
 #include "log/run_files.h"
+#include "plot/scaling_picture.h"
 #include "record/run_folder.h"
 
 namespace isobar {

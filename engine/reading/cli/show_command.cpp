@@ -13,8 +13,6 @@
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
 #include "core/named_file.h"
-#include "draw/lesson_view.h"
-#include "draw/scaling_picture.h"
 #include "draw/svg_canvas.h"
 #include "launch/spawn.h"
 #include "log/event_files.h"
@@ -22,6 +20,8 @@
 #include "log/operators.h"
 #include "log/replay.h"
 #include "log/run_files.h"
+#include "plot/lesson_view.h"
+#include "plot/scaling_picture.h"
 #include "record/console.h"
 #include "record/run_folder.h"
 

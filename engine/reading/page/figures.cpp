@@ -7,9 +7,9 @@
 
 #include "core/find.h"
 #include "core/text.h"
-#include "draw/band.h"
 #include "draw/sketch.h"
 #include "draw/svg_canvas.h"
+#include "plot/band.h"
 
 namespace isobar {
 namespace {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "draw/field_map.h"
-#include "draw/plot.h"
 #include "draw/stage_bars.h"
+#include "plot/plot.h"
 
 namespace isobar {
 

@@ -8,9 +8,9 @@
 #include "core/text.h"
 #include "draw/colour.h"
 #include "draw/field_map.h"
-#include "draw/run_drawings.h"
 #include "page/html.h"
 #include "page/report_parts.h"
+#include "plot/run_drawings.h"
 #include "record/run_folder.h"
 
 namespace isobar {

@@ -17,9 +17,9 @@
 #include "course/calibration.h"
 #include "course/question.h"
 #include "draw/colour.h"
-#include "draw/run_drawings.h"
 #include "page/html.h"
 #include "page/report_parts.h"
+#include "plot/run_drawings.h"
 
 namespace isobar {
 namespace {

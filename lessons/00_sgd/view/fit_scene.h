@@ -7,8 +7,8 @@
 
 #include "00_sgd/view/descent.h"
 #include "00_sgd/view/plane.h"
-#include "draw/scene.h"
 #include "log/run_files.h"
+#include "plot/scene.h"
 
 namespace isobar::lesson_00 {
 

@@ -9,7 +9,7 @@
 #include "00_sgd/view/plane.h"
 #include "config/load.h"
 #include "core/files.h"
-#include "draw/lesson_view.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_00 {
 namespace {

@@ -6,9 +6,9 @@
 #include <map>
 
 #include "core/text.h"
-#include "draw/bars.h"
-#include "draw/lesson_view.h"
 #include "formula/vit_memory.h"
+#include "plot/bars.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_01 {
 namespace {

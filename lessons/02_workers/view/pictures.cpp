@@ -9,10 +9,10 @@
 
 #include "analyse/run_case.h"
 #include "analyse/spread.h"
-#include "draw/bars.h"
 #include "draw/chart.h"
-#include "draw/lesson_view.h"
 #include "log/run_files.h"
+#include "plot/bars.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_02 {
 namespace {

@@ -4,7 +4,7 @@
 #include <array>
 #include <string>
 
-#include "draw/lesson_view.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_03 {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "core/error.h"
 #include "draw/chart.h"
-#include "draw/lesson_view.h"
-#include "draw/roofline.h"
 #include "formula/device_rates.h"
 #include "log/gradient_histograms.h"
+#include "plot/lesson_view.h"
+#include "plot/roofline.h"
 
 namespace isobar::lesson_04 {
 namespace {

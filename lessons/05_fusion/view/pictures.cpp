@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "draw/chart.h"
-#include "draw/lesson_view.h"
-#include "draw/roofline.h"
 #include "formula/device_rates.h"
 #include "formula/step_time.h"
+#include "plot/lesson_view.h"
+#include "plot/roofline.h"
 
 namespace isobar::lesson_05 {
 namespace {

@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
-#include "draw/bars.h"
-#include "draw/lesson_view.h"
-#include "draw/overlapped_step.h"
+#include "plot/bars.h"
+#include "plot/lesson_view.h"
+#include "plot/overlapped_step.h"
 
 namespace isobar::lesson_06 {
 namespace {

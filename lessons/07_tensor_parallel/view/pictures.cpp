@@ -8,11 +8,11 @@
 #include "analyse/run_prediction.h"
 #include "core/find.h"
 #include "core/text.h"
-#include "draw/bars.h"
-#include "draw/lesson_view.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/tensor_parallel.h"
+#include "plot/bars.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_07 {
 namespace {

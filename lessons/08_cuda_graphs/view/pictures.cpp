@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "draw/bars.h"
-#include "draw/lesson_view.h"
+#include "plot/bars.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_08 {
 namespace {

@@ -11,9 +11,9 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "draw/chart.h"
-#include "draw/lesson_view.h"
 #include "formula/link_fit.h"
 #include "log/run_reader.h"
+#include "plot/lesson_view.h"
 
 namespace isobar::lesson_09 {
 namespace {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "09_all_reduce/view/schedule_run.h"
-#include "draw/scene.h"
 #include "log/run_files.h"
+#include "plot/scene.h"
 
 namespace isobar::lesson_09 {
 

@@ -10,10 +10,10 @@
 #include "core/find.h"
 #include "core/text.h"
 #include "draw/chart.h"
-#include "draw/lesson_view.h"
-#include "draw/overlapped_step.h"
 #include "formula/link.h"
 #include "log/number_table.h"
+#include "plot/lesson_view.h"
+#include "plot/overlapped_step.h"
 
 namespace isobar::lesson_10 {
 namespace {

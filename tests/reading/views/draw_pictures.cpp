@@ -7,7 +7,7 @@
 
 #include "core/error.h"
 #include "core/files.h"
-#include "draw/lesson_view.h"
+#include "plot/lesson_view.h"
 
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include "config/load.h"
 #include "core/files.h"
-#include "draw/lesson_view.h"
 #include "formula/link.h"
+#include "plot/lesson_view.h"
 #include "record/gradient_histogram.h"
 #include "record/json_line.h"
 #include "support/catch.h"
