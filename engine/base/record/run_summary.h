@@ -2,6 +2,7 @@
 // What is left of a run in a dozen numbers, and how they are printed. A run fills it in step by step; a
 // reader fills it in from the stream, with equal values.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "config/choices.h"
+
 namespace isobar {
 
 /// Floating-point operations per second that square matrix products of `type` reach on `device` with the
