@@ -58,7 +58,11 @@ auto timed(Clock::duration& sum, const Body& body) {
 class RecordedSteps {
  public:
   explicit RecordedSteps(const std::string& folder)
-      : parts_(read_lesson(project_home(), "01_baseline"), arguments(folder), {"bench telemetry"}, nullptr),
+      : parts_({.lesson = read_lesson(project_home(), "01_baseline"),
+                .arguments = arguments(folder),
+                .command = {"bench telemetry"},
+                .ranks = read_rank_environment()},
+               nullptr),
         run_(parts_),
         model_(parameters_, vit_shape(run_.config())),
         data_(made_up(run_.config().data), {}, "train", 0),
