@@ -12,14 +12,14 @@ sys.path.insert(0, str(ROOT / "tests/repo"))
 from check_tree import WINDOW, WINGS, includes  # noqa: E402
 
 # From the ground up, with their columns; rooms of one floor do not include each other.
-FLOORS = [{"base": (0, 3)}, {"training": (0, 1), "datasets": (1, 1), "reading": (2, 1)}, {"lessons": (0, 1), "gui": (2, 1)}]
+FLOORS = [{"base": (0, 3)}, {"training": (0, 1), "datasets": (1, 1), "reading": (2, 1)}, {"lessons": (1, 1), "gui": (2, 1)}]
 STEPS = {**WINGS, "gui": WINDOW}
 LINES = {
     "base": "no torch: files, settings, what a run records, ranks, formulas, jobs",
     "datasets": "makes synthetic weather",
     "training": "torch: what lessons are made of",
     "reading": "no torch: runs compared, questions, commands",
-    "lessons": "the pages, one idea each",
+    "lessons": "a folder each: page, parts, pictures",
     "gui": "the window",
 }
 COLUMN, ROOM_HEIGHT, GAP, MARGIN = 300, 122, 48, 20
@@ -80,16 +80,20 @@ def draw_room(room):
 
 
 def draw_arrow(begin, end, count):
-    (x, y, width), (_, end_y, _) = box(begin), box(end)
+    (x, y, width), (end_x, end_y, end_width) = box(begin), box(end)
     begin_y = y + ROOM_HEIGHT
+    side = (end_x > x) - (end_x + end_width < x + width)  # where the room below lies: -1 left, 0 beneath, 1 right
     if end_y - begin_y > GAP:  # over a floor: through the gap to the left of the room
         middle = x - GAP / 2
         path = f"M{x + 20} {begin_y} v16 H{middle} V{end_y}"
+    elif side:
+        middle = end_x + end_width * (0.5 - 0.25 * side)
+        path = f"M{x + width * (0.5 + 0.25 * side)} {begin_y} v26 H{middle} V{end_y}"
     else:
         middle = x + width / 2
         path = f"M{middle} {begin_y} V{end_y}"
     yield f'<path d="{path}" fill="none" stroke="{INK}" marker-end="url(#tip)"/>'
-    yield f'<text x="{middle + 6}" y="{end_y - 14}" font-size="11" text-anchor="start" fill="{DIM}">{count}</text>'
+    yield f'<text x="{middle + 6}" y="{end_y - 8}" font-size="11" text-anchor="start" fill="{DIM}">{count}</text>'
 
 
 def picture(found):
