@@ -51,7 +51,7 @@ struct LessonInfo {
 bool honours(const LessonInfo& lesson, std::string_view key);
 
 /// The lessons of `names` that `typed` may mean: the one of this name, else those of this number ("1", "01"),
-/// else those whose name, with its number or without, begins so ("02_w", "base").
+/// else those whose name, with its number or without, begins so ("NN_na", "name").
 std::vector<std::string> lessons_like(const std::vector<std::string>& names, std::string_view typed);
 
 /// With what it takes over from `previous`: keys and faults that it does not drop, loaders and precisions

@@ -171,7 +171,7 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
                         killed && config.run.ranks <= 1 ? killed->text() + "\n" : ended.errors);
   SteadyFigures figures = is_run_folder(folder) ? steady_figures(folder) : SteadyFigures{};
   const bool is_scored = is_whole(point) && figures.view.summary.has_scores;  // a short one has no rate
-  const bool has_rate = figures.samples_per_s > 0 || figures.view.summary.samples == 0;  // lesson 09 has none
+  const bool has_rate = figures.samples_per_s > 0 || figures.view.summary.samples == 0;  // a bench has none
   if (!point.fails && !is_scored && (figures.steps == 0 || !has_rate))
     return wrong("the run left no step after its warm-up");
   point.runs.push_back(folder);

@@ -195,7 +195,7 @@ double step_us_of(const LessonInfo& lesson, Config config, const MachineRates& r
   }
 }
 
-/// The mean step of lesson 09 over its emulated link: sizes come in turn, each four times as large.
+/// The mean step of a bench of all-reduces over an emulated link: sizes in turn, each four times as large.
 double all_reduce_step_us(const Config& config) {
   constexpr double kSmallest = 1024, kTimesLarger = 4, kSlowLink = 10;
   const LinkConfig& asked = config.comm.link;
