@@ -105,24 +105,13 @@ void draw_number(Ui& ui, const Question& question, CardState& card) {
   ui.beside(10).framed().text(unit_words(question), Face::text, ui.theme().dim);
 }
 
-/// A curve without figures over the one of a run without the mistake, which is dotted; a cross where it
-/// stops.
+/// A curve without figures between its axes.
 void paint_shape(Canvas& canvas, const Theme& theme, const Box& box, const CurveShape& shape) {
   const float s = canvas.scale();
   const Colour axes = mixed(theme.panel, theme.dim, 0.6F);
   canvas.fill({box.x0, box.y0, box.x0 + s, box.y1}, axes);
   canvas.fill({box.x0, box.y1 - s, box.x1, box.y1}, axes);
-  const auto points_of = [&](const CurveShape& one) {
-    std::vector<PlotPoint> out;
-    for (const CurvePoint& point : one.points)
-      out.push_back({box.x0 + static_cast<float>(point.x) * box.width(),
-                     box.y1 - static_cast<float>(point.y) * box.height()});
-    return out;
-  };
-  canvas.line(points_of(usual_curve()), theme.dim, 1.5F * s, Dash::dotted);
-  const std::vector<PlotPoint> points = points_of(shape);
-  canvas.line(points, theme.accent, 2 * s, Dash::solid);
-  if (shape.stops && !points.empty()) canvas.mark(points.back(), Mark::cross, 5 * s, theme.bad);
+  paint_curve_shape(canvas, theme, box, shape);
 }
 
 void draw_curve(Ui& ui, const QuestionChoice& choice, const std::string& caption, ImVec2 size,

@@ -237,7 +237,7 @@ def check_circles(root):
 
 MOST_PUBLIC, MOST_MEMBERS = 15, 20
 # Each public function of these is one call of an interface, not a part of a job.
-WIDE = {"CudaPlugin": "what the plugin offers", "Plugin": "the same", "Comm": "collectives and exchanges", "CommCore": "the same behind it", "Ui": "the window's elements"}
+WIDE = {"CudaPlugin": "what the plugin offers", "Plugin": "the same", "Comm": "collectives and exchanges", "CommCore": "the same behind it", "Ui": "the window's elements", "Canvas": "what can be drawn"}
 
 
 def check_classes(path, text):

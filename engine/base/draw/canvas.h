@@ -1,5 +1,5 @@
 #pragma once
-// What plots draw on: the window, or an SVG file. Pixels, y downwards.
+// What plots draw on: the window, an SVG file, or the characters of a terminal. Pixels, y downwards.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -66,7 +66,9 @@ class Canvas {
   virtual float text_width(std::string_view words, Face face) const = 0;
   virtual float line_height(Face face) const = 0;
   virtual float scale() const { return 1; }
-  void mark(PlotPoint at, Mark mark, float radius, Colour colour);
+  /// Height that an area or a row gets which asks for so much.
+  virtual float height_of(float wished) const { return wished; }
+  virtual void mark(PlotPoint at, Mark mark, float radius, Colour colour);
   /// `words` cut with an ellipsis so that they are at most `width` wide.
   std::string fitted(std::string_view words, Face face, float width) const;
 };

@@ -110,7 +110,8 @@ ChartArea paint_chart(Sketch& sketch, const ChartSpec& spec, PlotPoint at, float
   const Theme& theme = sketch.theme();
   if (!spec.y_title.empty())
     at.y = sketch.words(at, width, spec.y_title, {.colour = theme.dim}) + sketch.px(8);
-  ChartArea out{spec.x, spec.y, {at.x, at.y, at.x + width - sketch.px(12), at.y + sketch.px(spec.height)}, 0};
+  ChartArea out{spec.x, spec.y, {at.x, at.y, at.x + width - sketch.px(12), at.y}, 0};
+  out.box.y1 += sketch.canvas().height_of(sketch.px(spec.height));
   out.y.begin = out.box.y1;
   out.y.end = out.box.y0;
   const std::vector<Tick> marks = ticks(out.y, sketch.px(34));

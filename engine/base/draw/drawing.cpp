@@ -1,8 +1,11 @@
-// Drawings, in the window and as files.
+// Drawings, in the window, as files and as lines of text.
 #include <algorithm>
+#include <cmath>
 
+#include "core/text.h"
 #include "draw/sketch.h"
 #include "draw/svg_canvas.h"
+#include "draw/text_canvas.h"
 
 namespace isobar {
 namespace {
@@ -78,6 +81,47 @@ std::string drawing_svg(const Drawing& drawing, bool dark) {
   canvas.describe(drawing.title, drawing.alt);
   paint_drawing(canvas, theme, {0, 0, kDrawingWidth, height}, drawing);
   return canvas.text();
+}
+
+std::vector<std::string> drawing_lines(const Drawing& drawing, const TextStyle& style) {
+  constexpr std::size_t kLeastColumns = 30;
+  TextCanvas canvas(style);
+  Sketch sketch(canvas, theme_of(style.dark));
+  const bool is_words =
+      style.glyphs == TextStyle::Glyphs::words || style.columns < kLeastColumns || !drawing.body;
+  PlotPoint at = {0, 0};
+  if (!drawing.title.empty()) at.y = sketch.words(at, canvas.width(), drawing.title, {.face = Face::bold});
+  if (!drawing.note.empty())
+    at.y = sketch.words(at, canvas.width(), drawing.note, {.colour = sketch.theme().dim});
+  at.y = std::round(at.y / TextCanvas::kCellHigh) * TextCanvas::kCellHigh;
+  if (is_words) {
+    sketch.words(at, canvas.width(), drawing.alt);
+  } else {
+    drawing.body(sketch, at, canvas.width());
+  }
+  return canvas.lines();
+}
+
+Drawing beside_each_other(std::vector<Drawing> drawings, float least_width) {
+  std::vector<std::string> alts;
+  for (const Drawing& one : drawings)
+    alts.push_back(one.title.empty() ? one.alt : one.title + ": " + one.alt);
+  Drawing out{.title = "", .note = "", .alt = joined(alts, " "), .body = {}};
+  out.body = [drawings = std::move(drawings), least_width](Sketch& sketch, PlotPoint at, float width) {
+    const float gap = sketch.px(16), fits = std::floor((width + gap) / (sketch.px(least_width) + gap));
+    const auto across = static_cast<std::size_t>(
+        std::clamp(fits, 1.0F, static_cast<float>(std::max<std::size_t>(1, drawings.size()))));
+    const float step = std::floor((width + gap) / static_cast<float>(across) / 8) * 8;
+    float top = at.y, end = at.y;
+    for (std::size_t i = 0; i < drawings.size(); ++i) {
+      if (i % across == 0) top = i == 0 ? at.y : end + sketch.px(16);
+      PlotPoint place = {at.x + step * static_cast<float>(i % across), top};
+      place.y = sketch.words(place, step - gap, drawings[i].title, {.face = Face::bold});
+      end = std::max(end, drawings[i].body(sketch, place, step - gap));
+    }
+    return end;
+  };
+  return out;
 }
 
 }  // namespace isobar

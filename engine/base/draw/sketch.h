@@ -10,6 +10,7 @@
 
 #include "draw/canvas.h"
 #include "draw/colour.h"
+#include "draw/text_style.h"
 
 namespace isobar {
 
@@ -98,5 +99,12 @@ void paint_drawing(Canvas& canvas, const Theme& theme, const Box& box, const Dra
 
 /// An SVG file with a ground of its own, and `alt` for readers that cannot see it.
 std::string drawing_svg(const Drawing& drawing, bool dark = false);
+
+/// The drawing, or in `words` its `alt`, below its title and note. A terminal of fewer than 30
+/// columns gets words.
+std::vector<std::string> drawing_lines(const Drawing& drawing, const TextStyle& style);
+
+/// Drawings beside each other, over as many rows as they need, each below its title.
+Drawing beside_each_other(std::vector<Drawing> drawings, float least_width = 200);
 
 }  // namespace isobar

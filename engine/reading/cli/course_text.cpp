@@ -185,6 +185,8 @@ void add_page(Report& out, const std::string& page, std::size_t columns) {
 /// Shapes side by side, as many as fit, each above its letter.
 void add_shapes(Report& out, const Question& question, std::size_t columns) {
   constexpr std::size_t kWide = 22, kHigh = 5, kApart = 4;
+  const TextStyle style = terminal_style();
+  if (style.glyphs == TextStyle::Glyphs::words) return;  // the choices have words
   const std::size_t across = std::max<std::size_t>(1, (columns + kApart) / (kWide + kApart));
   for (std::size_t first = 0; first < question.choices.size(); first += across) {
     const std::size_t end = std::min(first + across, question.choices.size());
@@ -194,7 +196,7 @@ void add_shapes(Report& out, const Question& question, std::size_t columns) {
       const CurveShape* const shape = curve_shape(question.choices[i].key);
       const std::vector<std::string> drawn = shape == nullptr
                                                  ? std::vector<std::string>(kHigh, std::string(kWide, ' '))
-                                                 : curve_lines(*shape, kWide, kHigh);
+                                                 : curve_lines(*shape, kWide, kHigh, style);
       for (std::size_t row = 0; row < kHigh; ++row) rows[row] += drawn[row] + std::string(kApart, ' ');
       letters += fmt::format("{:<{}}", letter_of(i), kWide + kApart);
     }

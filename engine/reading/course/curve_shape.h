@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "draw/canvas.h"
+#include "draw/text_style.h"
+
 namespace isobar {
 
 /// Both from 0 to 1 of the box that it is drawn in; at y = 0 there is no loss at all.
@@ -30,8 +33,11 @@ std::span<const CurveShape> curve_shapes();
 /// Null for a key that is none of them.
 const CurveShape* curve_shape(std::string_view key);
 
-/// Two shapes as lines of text, `columns` wide: the usual one dotted, the other one drawn through, a cross
-/// where it stops. Braille, of which a letter holds 2 x 4 points.
-std::vector<std::string> curve_lines(const CurveShape& shape, std::size_t columns, std::size_t rows);
+/// `shape` over the usual one, which is dotted, with a cross where it stops.
+void paint_curve_shape(Canvas& canvas, const Theme& theme, const Box& box, const CurveShape& shape);
+
+/// A shape as `rows` lines of text, `columns` letters wide.
+std::vector<std::string> curve_lines(const CurveShape& shape, std::size_t columns, std::size_t rows,
+                                     TextStyle style = {});
 
 }  // namespace isobar

@@ -28,7 +28,7 @@ GanttPlaces gantt_places(Sketch& sketch, const Gantt& gantt, PlotPoint at, float
     for (const GanttRow& row : gantt.rows) out.labels = std::max(out.labels, sketch.text_width(row.label));
     out.labels = std::min(out.labels, sketch.px(kGanttMostLabels)) + sketch.px(12);
   }
-  out.row = sketch.px(out.labels > 0 ? kGanttRow : kGanttRow + kGanttLabel);
+  out.row = sketch.canvas().height_of(sketch.px(out.labels > 0 ? kGanttRow : kGanttRow + kGanttLabel));
   out.x.least = gantt.begin;
   out.x.most = gantt.end > gantt.begin ? gantt.end : gantt.begin + 1;
   out.x.begin = at.x + out.labels;

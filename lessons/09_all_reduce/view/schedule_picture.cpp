@@ -125,7 +125,8 @@ ScheduleLayout stage_of(Sketch& sketch, const Schedule& schedule, PlotPoint at, 
   const float natural = sketch.px(height > 0 ? kMostRow : kChunkRow);
   const float most =
       std::max(sketch.px(kChunkRow), std::min(natural, 1.2F * out.cell));  // no high, thin ones
-  out.row = std::clamp(free / static_cast<float>(schedule.chunks), sketch.px(kLeastRow), most);
+  out.row = sketch.canvas().height_of(
+      std::clamp(free / static_cast<float>(schedule.chunks), sketch.px(kLeastRow), most));
   float y = out.top;
   for (std::size_t chunk = 0; chunk < out.is_first.size(); ++chunk) {
     if (out.is_first[chunk]) y += sketch.px(kGroupGap);
