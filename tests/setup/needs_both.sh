@@ -64,7 +64,7 @@ for value in 'x --mine y' --mine 'a --ranks 2 b' --ranks --json --help; do
 done
 
 # Options of the pages, and whether they take a value.
-for command in run show learn quiz tour exercise check compare report import verdict demo quartet sweep scale predict record submit runs ladder explain; do
+for command in run show learn quiz step tour exercise check compare report import verdict demo quartet sweep scale predict record submit runs ladder explain; do
   values=' '
   while IFS='|' read -r kind whose names; do
     [[ $kind != 'value ' || ($whose != *'*'* && $whose != *" $command "*) ]] || values+="$names "

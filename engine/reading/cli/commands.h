@@ -12,8 +12,8 @@ int show_instead_of_running(const LessonInfo& lesson);
 // They print on their --help page what they do.
 CommandFunction check_exercise_command, compare_command, demo_command, exercise_command, explain_command,
     import_command, ladder_command, learn_command, predict_command, quartet_command, quiz_command,
-    record_command, report_command, runs_command, scale_command, show_command, submit_command, sweep_command,
-    tour_command, verdict_command;
+    record_command, report_command, runs_command, scale_command, show_command, step_command, submit_command,
+    sweep_command, tour_command, verdict_command;
 /// `run`, with --mine the learner's part of the lesson too.
 CommandFunction run_any_command;
 

@@ -12,7 +12,7 @@ constexpr Command kCommands[] = {
     {"predict", predict_command}, {"record", record_command},     {"ladder", ladder_command},
     {"submit", submit_command},   {"explain", explain_command},   {"quiz", quiz_command},
     {"learn", learn_command},     {"exercise", exercise_command}, {"check", check_exercise_command},
-    {"tour", tour_command}};
+    {"step", step_command},       {"tour", tour_command}};
 
 }  // namespace
 

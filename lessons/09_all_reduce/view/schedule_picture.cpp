@@ -159,18 +159,20 @@ void paint_cell(Sketch& sketch, const ScheduleCell& cell, int ranks, const Box& 
   sketch.canvas().frame(box, with_alpha(theme.dim, 0.5F));
   const float inset = sketch.px(box.width() < sketch.px(40) ? 2 : 3), pip = sketch.px(kPip);
   const float line = sketch.canvas().line_height(Face::small);
-  if (box.height() < line + pip + sketch.px(4)) {
+  const bool has_rows = sketch.canvas().height_of(1) > 1;  // a number needs all of one
+  if (box.height() < line + pip + sketch.px(4) && !has_rows) {
     const float thin = std::min(sketch.px(2), 0.2F * box.height());
     return paint_pips(sketch, cell, ranks, {box.x0 + inset, box.y0 + thin, box.x1 - inset, box.y1 - thin});
   }
-  paint_pips(sketch, cell, ranks, {box.x0 + inset, box.y1 - inset - pip, box.x1 - inset, box.y1 - inset});
+  if (!has_rows || box.height() > 2 * line)
+    paint_pips(sketch, cell, ranks, {box.x0 + inset, box.y1 - inset - pip, box.x1 - inset, box.y1 - inset});
   if (cell.changed && box.width() >= sketch.px(48))
     sketch.canvas().circle({box.x1 - sketch.px(5), box.y0 + sketch.px(5)}, sketch.px(2), theme.text, true);
   const bool is_high = box.height() >= sketch.px(44);
   const Face face = is_full ? Face::bold : is_high ? Face::text : Face::small;
   const std::string words = cell_number(cell.value) + (cell.is_wrong() ? "!" : "");
   if (words.empty() || sketch.text_width(words, face) > box.width() - sketch.px(1)) return;
-  const float room = box.height() - inset - pip;
+  const float room = has_rows ? box.height() - sketch.px(2) : box.height() - inset - pip;
   sketch.canvas().text((box.x0 + box.x1) / 2,
                        box.y0 + (room - sketch.canvas().line_height(face)) / 2 + sketch.px(1), words, face,
                        cell.is_wrong() ? theme.bad : theme.text, 0.5F);

@@ -114,7 +114,7 @@ TEST_CASE("every command of ./isobar that is a program's has a page of its own")
     CHECK_THAT(result.code == 0 ? result.out : result.err,
                says(result.code == 0 ? "./isobar " + name : "unknown command"));
   }
-  CHECK(pages.size() == 22);
+  CHECK(pages.size() == 23);
   CHECK(others == std::set<std::string>{"bench", "bundle", "clean", "doctor", "first-gpu", "gui", "help",
                                         "setup", "test"});
 }
