@@ -16,6 +16,7 @@
 #include "core/files.h"
 #include "core/number_text.h"
 #include "core/text.h"
+#include "page/reveal_drawing.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 
@@ -129,21 +130,33 @@ void add_verdict(Report& out, const RunCase& run, std::size_t columns) {
   out.json["next"] = verdict.next;
 }
 
-/// The verdict of the newest run, and the picture of it where there is one.
+/// The verdict of the newest run.
 void notice_run(Report& out, const std::string& folder, std::size_t columns) {
   const RunCase run = std::move(read_cases({folder}).front());
   if (!run.view().is_measured_here()) return;
   if (!read_lesson(project_home(), run.view().lesson).stands_alone) add_verdict(out, run, columns);
-  for (const fs::path& file : entries_in(folder)) {
-    if (file.extension() == ".svg") out.line("  picture    " + file.string());
+}
+
+/// The question's runs as a picture.
+void add_picture(Report& out, const Question& question, const Revealed& revealed, const Learner& learner) {
+  std::optional<Drawing> drawing;
+  if (question.kind == AnswerKind::make) {
+    drawing = reveal_drawing(question, std::vector<fs::path>(revealed.runs.begin(), revealed.runs.end()));
+  } else {
+    const auto found = find_runs(question, learner.home, learner.runs, nullptr);
+    drawing = reveal_drawing(question, rule_input(question, learner.home, found).runs);
   }
+  if (!drawing) return;
+  out.line("");
+  out.lines(drawing_lines(*drawing, terminal_style()));
 }
 
 /// The reveal is stored by now: what lies beside it must not keep it from being printed.
-void add_notice(Report& out, const std::vector<std::string>& runs, std::size_t columns) {
-  if (runs.empty() || !is_run_folder(runs.front())) return;
+void add_notice(Report& out, const Question& question, const Revealed& revealed, const Learner& learner) {
+  if (revealed.runs.empty() || !is_run_folder(revealed.runs.front())) return;
   try {
-    notice_run(out, runs.front(), columns);
+    add_picture(out, question, revealed, learner);
+    notice_run(out, revealed.runs.front(), text_columns());
   } catch (const Error&) {
   }
 }
@@ -243,7 +256,7 @@ Revealed reveal_and_tell(const Question& question, const Learner& learner, bool 
       reveal_report(question, revealed, cannot ? "" : page_if_read(question, learner), text_columns());
   const Calibration calibration = calibrate(read_progress(learner.progress));
   if (!cannot) {
-    add_notice(out, revealed.runs, text_columns());
+    add_notice(out, question, revealed, learner);
     out.line("");
     add_scores(out, calibration);
   }

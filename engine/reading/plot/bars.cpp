@@ -176,6 +176,36 @@ float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width,
   return bottom + sketch.px(28);
 }
 
+float paint_interval_bars(Sketch& sketch, const std::vector<IntervalBar>& bars, PlotPoint at, float width) {
+  const Theme& theme = sketch.theme();
+  double most = 0;
+  float labels = 0, words = 0;
+  for (const IntervalBar& bar : bars) {
+    most = std::max(most, bar.values.most());
+    labels = std::max(labels, sketch.text_width(bar.label));
+    words = std::max(words, sketch.text_width(bar.words));
+  }
+  labels = std::min(labels, 0.3F * width);
+  words = std::min(words, 0.35F * width);
+  const Axis x{.most = most > 0 ? most : 1,
+               .begin = at.x + labels + sketch.px(12),
+               .end = at.x + width - words - sketch.px(12)};
+  const float row = sketch.canvas().height_of(sketch.px(22));
+  for (const IntervalBar& bar : bars) {
+    const float middle = at.y + row / 2, line = middle - sketch.canvas().line_height(Face::small) / 2;
+    paint_fitted(sketch.canvas(), at.x, line, labels, bar.label, Face::small, theme.text);
+    sketch.canvas().fill(
+        {x.begin, middle - sketch.px(7), x.pixel(bar.values.median()), middle + sketch.px(7)},
+        theme.series[0], 0);
+    if (bar.values.most() > bar.values.least())
+      sketch.line({x.pixel(bar.values.least()), middle}, {x.pixel(bar.values.most()), middle}, theme.text,
+                  1.5F);
+    paint_fitted(sketch.canvas(), at.x + width, line, words, bar.words, Face::small, theme.text, 1);
+    at.y += row;
+  }
+  return at.y;
+}
+
 float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
   const double total = stack_total(bar);

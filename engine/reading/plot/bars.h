@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/spread.h"
 #include "analyse/timeline.h"
 #include "draw/axis.h"
 #include "draw/sketch.h"
@@ -62,6 +63,16 @@ float paint_gantt(Sketch& sketch, const Gantt& gantt, PlotPoint at, float width,
 using SpanLooks = std::function<std::optional<GanttSpan>(const std::string& name, std::size_t track)>;
 Gantt timeline_gantt(const SpanTable& table, const Timeline& timeline, const std::vector<std::size_t>& tracks,
                      const SpanLooks& span_of);
+
+/// The middle of several values, and how far they reach.
+struct IntervalBar {
+  std::string label;
+  Spread values;
+  std::string words;  ///< right of it
+};
+
+/// Rows below each other over one axis from 0 on. Gives the y where they end.
+float paint_interval_bars(Sketch& sketch, const std::vector<IntervalBar>& bars, PlotPoint at, float width);
 
 struct StackPart {
   std::string name;

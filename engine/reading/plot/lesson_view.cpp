@@ -60,6 +60,13 @@ const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_vi
   });
 }
 
+Drawing drawn_together(std::string_view rule, const std::vector<ShownRun>& runs) {
+  if (runs.empty()) return {};
+  const std::string& lesson = runs.front().run->view().lesson;
+  const LessonView* const found = find_by(views(), &LessonView::lesson, std::string_view(lesson));
+  return found == nullptr || found->together == nullptr ? Drawing{} : found->together(rule, runs);
+}
+
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint) { return {{}, why, hint}; }
 
 OwnPicture own_picture(const fs::path& run) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analyse/run_case.h"
 #include "analyse/steady.h"
 #include "draw/sketch.h"
 #include "formula/vit_counts.h"
@@ -49,11 +50,20 @@ struct LessonPlot {
   const char* title;
 };
 
+/// A run beside others in one picture.
+struct ShownRun {
+  std::string label;
+  const RunCase* run = nullptr;
+};
+
 struct LessonView {
   std::string_view lesson;  ///< "NN_name"
   std::vector<LessonPicture> (*pictures)();
   OwnPicture (*own)(const OwnRun& run);
   std::vector<LessonPlot> plots = {};
+  /// Runs of the lesson in one picture, as a question of this rule compares them; without a body where it has
+  /// none. Throws what reading them throws.
+  Drawing (*together)(std::string_view rule, const std::vector<ShownRun>& runs) = nullptr;
 };
 
 /// Adds a lesson before main() begins, to programs that link isobar::views.
@@ -73,6 +83,9 @@ const LessonPicture* find_lesson_picture(std::string_view lesson, std::string_vi
 /// The picture of a lesson's idea, drawn from a run of that lesson. Error (exit code 2) when the folder holds
 /// no run. Reads the run's files: call it when they have changed, not for every frame.
 OwnPicture own_picture(const std::filesystem::path& run);
+
+/// What the lesson of the first of these runs draws of them together; without a body where it has nothing.
+Drawing drawn_together(std::string_view rule, const std::vector<ShownRun>& runs);
 
 /// A picture without a body.
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint);

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <memory>
 
 #include "00_sgd/view/descent.h"
 #include "00_sgd/view/plane.h"
 #include "config/load.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "plot/lesson_view.h"
 
 namespace isobar::lesson_00 {
@@ -132,6 +135,43 @@ OwnPicture own_descent(const OwnRun& run) {
            }}};
 }
 
+/// The paths of several runs in one plane; of a run whose ranks part, those of its ranks.
+Drawing paths_together(std::string_view rule, const std::vector<ShownRun>& runs) {
+  if (is_one_of(rule, {"step_overhead", "curve"})) return {};  // times, and losses
+  struct Shown {
+    std::string label;
+    Descent descent;
+  };
+  const auto shown = std::make_shared<std::vector<Shown>>();
+  std::string alt = "Paths over the contours of the loss.";
+  for (const ShownRun& one : runs) {
+    shown->push_back({one.label, read_descent(one.run->folder, project_home())});
+    const std::vector<Line> path = shown->back().descent.ranks.front().path();
+    alt += fmt::format(
+        " {}: {} steps that turn by {:.0f} degrees on average, to slope {:.3g}, intercept {:.3g}.", one.label,
+        path.size() - 1, mean_turn(path), path.back().slope, path.back().intercept);
+  }
+  return {"The paths of your runs over the loss", "", alt,
+          [shown](Sketch& sketch, PlotPoint at, float width) {
+            static constexpr std::array<Mark, 4> kMarks = {Mark::triangle, Mark::circle, Mark::square,
+                                                           Mark::diamond};
+            static constexpr std::array<std::size_t, 6> kSeries = {1, 6, 2, 4, 3, 0};
+            DescentScene scene{LossBowl(shown->front().descent.points)};
+            for (const Shown& one : *shown) {
+              for (ScenePath& path : rank_paths(one.descent, one.descent.steps(), sketch.theme())) {
+                const bool is_rank = path.label.starts_with("rank");
+                path.label = one.label + (is_rank ? ", " + path.label : "");
+                path.colour = sketch.theme().series[kSeries[scene.paths.size() % kSeries.size()]];
+                path.mark = kMarks[scene.paths.size() % kMarks.size()];
+                scene.paths.push_back(std::move(path));
+              }
+            }
+            fit_scene(scene);
+            at.y = paint_scene_legend(sketch, scene, at, width);
+            return paint_scene(sketch, scene, at, width, 330).end;
+          }};
+}
+
 std::vector<LessonPicture> pictures() {
   return {{"idea",
            {"The way down, with 1, 100 and 1000 samples a step",
@@ -147,7 +187,7 @@ std::vector<LessonPicture> pictures() {
             paint_rank_arrows}}};
 }
 
-const AddLessonView kView{{"00_sgd", pictures, own_descent}};
+const AddLessonView kView{{"00_sgd", pictures, own_descent, {}, paths_together}};
 
 }  // namespace
 }  // namespace isobar::lesson_00

@@ -134,6 +134,7 @@ struct TimedSeries {
 struct LinkLine {
   LegendEntry look;
   Link link;
+  std::size_t run = 0;  ///< place of its run, where there are several
 };
 
 std::vector<TimedSeries> timed_series(const Theme& theme, const Timings& timings, const LinkFit& fit) {
@@ -169,6 +170,7 @@ struct TimingChart {
   const std::vector<TimedSeries>& series;
   const std::vector<LinkLine>& lines;
   bool is_busbw = false;
+  const std::vector<Timings>* runs = nullptr;  ///< several; null: `timings` alone
 
   double value(double bytes, double time_us) const {
     return is_busbw ? timings.busbw(bytes, time_us) * 1e9 : time_us;
@@ -205,7 +207,8 @@ float TimingChart::paint(Sketch& sketch, PlotPoint at, float width) const {
     for (int i = 0; i <= kParts; ++i) {
       const double bytes =
           area.x.least * std::pow(area.x.most / area.x.least, static_cast<double>(i) / kParts);
-      const double us = all_reduce_us(timings.kind, one.link, timings.ranks, bytes);
+      const Timings& of = runs == nullptr ? timings : runs->at(one.run);
+      const double us = all_reduce_us(of.kind, one.link, of.ranks, bytes);
       if (us > 0) curve.push_back(area.at(bytes, value(bytes, us)));
     }
     if (curve.size() > 1) sketch.canvas().line(curve, one.look.colour, sketch.px(2), *one.look.line);
@@ -263,6 +266,44 @@ OwnPicture own_all_reduce(const OwnRun& run) {
   }
 }
 
+/// Medians of the sizes of several runs, each with its fitted link.
+Drawing times_together(std::string_view rule, const std::vector<ShownRun>& runs) {
+  if (!is_one_of(
+          rule, {"all_reduce_ratio", "link_fit", "bandwidth_falls", "quickest_all_reduce", "ring_overtakes"}))
+    return {};
+  std::vector<Timings> timings;
+  std::vector<std::string> labels;
+  std::string alt = "Time of an all-reduce over its size.";
+  for (const ShownRun& one : runs) {
+    const AllReduceRun made = read_all_reduces(one.run->folder);
+    const std::vector<TimedSize> medians = made.medians();
+    timings.push_back({.kind = made.kind, .ranks = made.ranks, .asked = made.link, .times = medians});
+    labels.push_back(fmt::format("{}: {} of {}", one.label, name_of(made.kind), counted(made.ranks, "rank")));
+    if (!medians.empty())
+      alt +=
+          fmt::format(" {}: {} at {} bytes, {} at {}.", one.label, microseconds_text(medians.front().time_us),
+                      medians.front().bytes, microseconds_text(medians.back().time_us), medians.back().bytes);
+  }
+  return {
+      "Time of an all-reduce over its size", "marks: medians of your runs; lines: the links that fit them",
+      alt, [timings, labels](Sketch& sketch, PlotPoint at, float width) {
+        constexpr std::array<Mark, 4> kMarks = {Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
+        constexpr std::array<std::size_t, 4> kSeries = {0, 1, 2, 3};
+        std::vector<TimedSeries> series;
+        std::vector<LinkLine> lines;
+        std::vector<LegendEntry> legend;
+        for (std::size_t i = 0; i < timings.size(); ++i) {
+          const Colour colour = sketch.theme().series[kSeries[i % kSeries.size()]];
+          legend.push_back({.words = labels[i], .colour = colour, .mark = kMarks[i % kMarks.size()]});
+          series.push_back({legend.back(), timings[i].times});
+          if (const auto fit = fit_link(timings[i].kind, timings[i].ranks, timings[i].times))
+            lines.push_back({{.words = "", .colour = colour, .line = Dash::solid}, fit->link, i});
+        }
+        at.y = sketch.legend(at, width, legend);
+        return TimingChart{timings.front(), series, lines, false, &timings}.paint(sketch, at, width);
+      }};
+}
+
 std::vector<LessonPicture> pictures() {
   return {
       {"idea",
@@ -281,7 +322,8 @@ const AddLessonView kView{{"09_all_reduce",
                            own_all_reduce,
                            {{"train/all_reduce_us", "Time of an all-reduce, microseconds"},
                             {"train/busbw_gb_per_s", "Bus bandwidth, GB/s"},
-                            {"train/bytes", "Bytes of the buffer"}}}};
+                            {"train/bytes", "Bytes of the buffer"}},
+                           times_together}};
 
 }  // namespace
 }  // namespace isobar::lesson_09

@@ -111,7 +111,7 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
     CHECK_THAT(fourth.enter(), says("02.where: not right"));
     CHECK_THAT(fourth.enter(),
                says("0 of 2 guesses here were right") && says("typically off by a factor of"));
-    CHECK_THAT(fourth.ask("stops"), says("Break") && says("⠀") && says("ends with an error"));
+    CHECK_THAT(fourth.ask("stops"), says("Break") && says("×") && says("ends with an error"));
     CHECK_THAT(fourth.enter(), says("This needs 1 run, about"));
     CHECK_THAT(fourth.enter(), says("02.nan: right"));
     CHECK_THAT(fourth.rest(),

@@ -1,0 +1,191 @@
+#include "page/reveal_drawing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "analyse/figure.h"
+#include "core/error.h"
+#include "core/find.h"
+#include "core/text.h"
+#include "course/rules.h"
+#include "draw/chart.h"
+#include "plot/bars.h"
+#include "plot/lesson_view.h"
+#include "plot/run_drawings.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kLogFrom = 50;  // times the least loss: less would be a flat line
+
+struct LossLine {
+  std::string label;
+  std::vector<std::pair<double, double>> points;
+};
+
+float paint_losses(Sketch& sketch, const std::vector<LossLine>& lines, const std::string& name, PlotPoint at,
+                   float width) {
+  static constexpr std::array<std::size_t, 4> kSeries = {0, 4, 2, 3};
+  static constexpr std::array<Dash, 4> kDashes = {Dash::dashed, Dash::solid, Dash::dotted, Dash::solid};
+  ChartSpec spec;
+  spec.x = {.least = 0, .most = 1, .whole = true};
+  spec.y = {.least = 1e300, .most = -1e300};
+  for (const LossLine& line : lines) {
+    for (const auto& [step, loss] : line.points) {
+      spec.x.most = std::max(spec.x.most, step);
+      spec.y.least = std::min(spec.y.least, loss);
+      spec.y.most = std::max(spec.y.most, loss);
+    }
+  }
+  spec.y.log = spec.y.least > 0 && spec.y.most > kLogFrom * spec.y.least;
+  const double margin = spec.y.log ? 0 : std::max(1e-9, 0.05 * (spec.y.most - spec.y.least));
+  spec.y.least -= margin;
+  spec.y.most += margin;
+  spec.x_title = "steps";
+  spec.y_title = name;
+  std::vector<LegendEntry> legend;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    legend.push_back({.words = lines[i].label,
+                      .colour = sketch.theme().series[kSeries[i % kSeries.size()]],
+                      .line = kDashes[i % kDashes.size()]});
+  at.y = sketch.legend(at, width, legend);
+  const ChartArea area = paint_chart(sketch, spec, at, width);
+  sketch.canvas().push_clip(area.box);
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    std::vector<PlotPoint> places;
+    for (const auto& [step, loss] : lines[i].points) places.push_back(area.at(step, loss));
+    sketch.canvas().line(places, legend[i].colour, sketch.px(2), *legend[i].line);
+  }
+  sketch.canvas().pop_clip();
+  return area.end;
+}
+
+std::optional<Drawing> loss_drawing(const Question& question, const std::vector<ShownRun>& runs) {
+  const std::string name = question.argument("curve", "train/loss");
+  std::vector<LossLine> lines;
+  for (const ShownRun& one : runs) {
+    LossLine line{one.label, {}};
+    if (const CurveRef found = one.run->series.find(name)) {
+      for (std::size_t i = 0; i < found.curve->y.size(); ++i) {
+        const double loss = found.curve->y[i];
+        if (std::isfinite(loss)) line.points.emplace_back(found.places->step[found.curve->row(i)], loss);
+      }
+    }
+    if (line.points.size() > 1) lines.push_back(std::move(line));
+  }
+  if (lines.empty()) return std::nullopt;
+  std::string alt = "Curves over the steps:";
+  for (const LossLine& line : lines)
+    alt += fmt::format(" {} goes from {:.3g} to {:.3g}.", line.label, line.points.front().second,
+                       line.points.back().second);
+  return Drawing{"Your runs: " + name, "", alt, [lines, name](Sketch& sketch, PlotPoint at, float width) {
+                   return paint_losses(sketch, lines, name, at, width);
+                 }};
+}
+
+/// A figure of a run, or the time of fields of its step, as the question compares it.
+std::optional<double> asked_value(const Question& question, const SteadyFigures& run) {
+  const std::vector<std::string> of = question.arguments("of"), less = question.arguments("less");
+  const std::vector<std::string> over = question.arguments("over");
+  const auto sum = [&](const std::vector<std::string>& fields) {
+    double out = 0;
+    for (const std::string& field : fields) out += run.mean(field).value_or(0);
+    return out;
+  };
+  const Figure* const figure =
+      of.size() > 1 ? nullptr : figure_named(of.empty() ? "samples_per_s" : of.front());
+  if (figure != nullptr && less.empty() && over.empty()) return figure->of(run);
+  const double value = sum(of) - sum(less);
+  if (!over.empty()) return sum(over) > 0 ? std::optional(100 * value / sum(over)) : std::nullopt;
+  return value > 0 ? std::optional(value) : std::nullopt;
+}
+
+std::string asked_words(const Question& question, const Spread& values) {
+  const std::vector<std::string> of = question.arguments("of");
+  const bool is_plain = question.arguments("less").empty() && question.arguments("over").empty();
+  const Figure* const figure =
+      of.size() > 1 ? nullptr : figure_named(of.empty() ? "samples_per_s" : of.front());
+  if (figure != nullptr && is_plain) return spread_text(figure->quantity, values) + " " + figure->head;
+  if (!question.arguments("over").empty()) return fmt::format("{:.0f} %", values.median());
+  return spread_text(Quantity::time, values) + (of.empty() ? "" : " " + joined(of, " + "));
+}
+
+std::optional<Drawing> bars_drawing(const Question& question, const std::vector<ShownRun>& runs) {
+  std::vector<IntervalBar> bars;
+  std::string alt;
+  for (const ShownRun& one : runs) {
+    std::vector<double> values;
+    for (const SteadyFigures& repeat : one.run->repeats) {
+      if (const auto value = asked_value(question, repeat)) values.push_back(*value);
+    }
+    const Spread spread(values);
+    if (spread.empty()) continue;
+    bars.push_back({one.label, spread, asked_words(question, Spread({spread.median()}))});
+    alt += (alt.empty() ? "" : " ") + one.label + ": " + asked_words(question, spread) + ".";
+  }
+  if (bars.size() < 2) return std::nullopt;
+  return Drawing{"Your runs, with the least and the most of their repeats", "", alt,
+                 [bars](Sketch& sketch, PlotPoint at, float width) {
+                   return paint_interval_bars(sketch, bars, at, width);
+                 }};
+}
+
+/// What a step of one run is made of.
+std::optional<Drawing> step_drawing(const ShownRun& one) {
+  const StageTimes stages = stage_times(one.run->repeats);
+  if (stages.empty()) return std::nullopt;
+  std::string alt = "A step:";
+  for (const auto& [stage, us] : stages) alt += fmt::format(" {} {:.2f} ms.", stage, us * 1e-3);
+  return Drawing{"A step of your run " + one.label, "", alt,
+                 [stages](Sketch& sketch, PlotPoint at, float width) {
+                   StackedBar bar{.title = "mean times",
+                                  .total = fmt::format("{:.2f} ms", total_us(stages) * 1e-3),
+                                  .axis = "ms",
+                                  .unit = 1e3};
+                   for (const auto& [stage, us] : stages)
+                     bar.parts.push_back(stage_part(sketch.theme(), stage, us));
+                   return paint_stacked_bar(sketch, bar, at, width);
+                 }};
+}
+
+std::optional<Drawing> own_drawing(const ShownRun& one) {
+  OwnPicture own = own_picture(one.run->folder);
+  return own.drawing.body ? std::optional(std::move(own.drawing)) : std::nullopt;
+}
+
+std::optional<Drawing> drawing_of(const Question& question, const std::vector<ShownRun>& runs) {
+  if (runs.empty()) return std::nullopt;
+  if (Drawing drawing = drawn_together(question.rule, runs); drawing.body) return drawing;
+  if (is_one_of(question.rule, {"curve", "loss_direction"})) return loss_drawing(question, runs);
+  if (is_one_of(question.rule, {"overlapping_track", "made_overlap", "straggler"}))
+    return own_drawing(runs.back());
+  if (!is_timed(question)) return std::nullopt;
+  if (runs.size() > 1) return bars_drawing(question, runs);
+  return step_drawing(runs.front());
+}
+
+}  // namespace
+
+std::optional<Drawing> reveal_drawing(const Question& question, const std::map<std::string, RunCase>& runs) {
+  std::vector<ShownRun> shown;
+  for (const NeededRun& wanted : question.runs) {
+    const RunCase* const found = find_in(runs, wanted.name);
+    const QuestionChoice* const choice = question.choice(wanted.name);
+    if (found != nullptr) shown.push_back({choice != nullptr ? choice->text : wanted.name, found});
+  }
+  return drawing_of(question, shown);
+}
+
+std::optional<Drawing> reveal_drawing(const Question& question,
+                                      const std::vector<std::filesystem::path>& folders) {
+  const std::vector<RunCase> cases = read_cases(folders);
+  std::vector<ShownRun> shown;
+  for (const RunCase& one : cases) shown.push_back({printable(one.folder.filename().string(), 40), &one});
+  return drawing_of(question, shown);
+}
+
+}  // namespace isobar
