@@ -67,6 +67,11 @@ Drawing drawn_together(std::string_view rule, const std::vector<ShownRun>& runs)
   return found == nullptr || found->together == nullptr ? Drawing{} : found->together(rule, runs);
 }
 
+std::vector<Drawing> choice_panels(std::string_view lesson, const std::vector<PanelSettings>& choices) {
+  const LessonView* const found = find_by(views(), &LessonView::lesson, lesson);
+  return found == nullptr || found->panels == nullptr ? std::vector<Drawing>{} : found->panels(choices);
+}
+
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint) { return {{}, why, hint}; }
 
 OwnPicture own_picture(const fs::path& run) {

@@ -56,6 +56,9 @@ struct ShownRun {
   const RunCase* run = nullptr;
 };
 
+/// "train.global_batch=100", ...: what sets a choice apart.
+using PanelSettings = std::vector<std::string>;
+
 struct LessonView {
   std::string_view lesson;  ///< "NN_name"
   std::vector<LessonPicture> (*pictures)();
@@ -64,6 +67,8 @@ struct LessonView {
   /// Runs of the lesson in one picture, as a question of this rule compares them; without a body where it has
   /// none. Throws what reading them throws.
   Drawing (*together)(std::string_view rule, const std::vector<ShownRun>& runs) = nullptr;
+  /// See choice_panels.
+  std::vector<Drawing> (*panels)(const std::vector<PanelSettings>& choices) = nullptr;
 };
 
 /// Adds a lesson before main() begins, to programs that link isobar::views.
@@ -86,6 +91,11 @@ OwnPicture own_picture(const std::filesystem::path& run);
 
 /// What the lesson of the first of these runs draws of them together; without a body where it has nothing.
 Drawing drawn_together(std::string_view rule, const std::vector<ShownRun>& runs);
+
+/// A small picture for each choice, in this order, that does not name its settings: a question asks which is
+/// which. They are worked out here, without a run, and share their axes. Empty for a lesson that has none.
+/// Error (exit code 2) for settings that the lesson refuses.
+std::vector<Drawing> choice_panels(std::string_view lesson, const std::vector<PanelSettings>& choices);
 
 /// A picture without a body.
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint);

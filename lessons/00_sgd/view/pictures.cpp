@@ -172,6 +172,36 @@ Drawing paths_together(std::string_view rule, const std::vector<ShownRun>& runs)
           }};
 }
 
+/// The first steps by each of these settings, in the same part of the plane.
+std::vector<Drawing> path_panels(const std::vector<PanelSettings>& choices) {
+  const auto scenes = std::make_shared<std::vector<DescentScene>>();
+  DescentScene all{LossBowl(draw_points(lesson_config({}).data))};
+  std::vector<Drawing> out;
+  for (const PanelSettings& sets : choices) {
+    const Descent descent = walk_descent(lesson_config(sets), kSteps);
+    DescentScene& scene = scenes->emplace_back(DescentScene{LossBowl(descent.points)});
+    scene.paths = rank_paths(descent, descent.steps(), theme_of(true));
+    for (ScenePath& path : scene.paths) path.mark = Mark::none;  // they would hide how it turns
+    all.paths.insert(all.paths.end(), scene.paths.begin(), scene.paths.end());
+    const std::size_t at = out.size();
+    const std::string alt =
+        fmt::format("a path of {} steps that turns by {:.0f} degrees from step to step on average", kSteps,
+                    mean_turn(scene.paths.front().path));
+    out.push_back({"", "", alt, [scenes, at](Sketch& sketch, PlotPoint place, float width) {
+                     DescentScene own = (*scenes)[at];
+                     for (std::size_t i = 0; i < own.paths.size(); ++i)
+                       own.paths[i].colour = sketch.theme().series[i];
+                     return paint_scene(sketch, own, place, width, 150).end;
+                   }});
+  }
+  fit_scene(all);
+  for (DescentScene& scene : *scenes) {
+    scene.low = all.low;
+    scene.high = all.high;
+  }
+  return out;
+}
+
 std::vector<LessonPicture> pictures() {
   return {{"idea",
            {"The way down, with 1, 100 and 1000 samples a step",
@@ -187,7 +217,7 @@ std::vector<LessonPicture> pictures() {
             paint_rank_arrows}}};
 }
 
-const AddLessonView kView{{"00_sgd", pictures, own_descent, {}, paths_together}};
+const AddLessonView kView{{"00_sgd", pictures, own_descent, {}, paths_together, path_panels}};
 
 }  // namespace
 }  // namespace isobar::lesson_00

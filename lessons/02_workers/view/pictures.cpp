@@ -9,6 +9,9 @@
 
 #include "analyse/run_case.h"
 #include "analyse/spread.h"
+#include "config/load.h"
+#include "core/files.h"
+#include "core/text.h"
 #include "draw/chart.h"
 #include "log/run_files.h"
 #include "plot/bars.h"
@@ -34,33 +37,35 @@ double add_step(std::vector<GanttSpan>& row, const Theme& theme, double at, int 
   return at;
 }
 
-GanttSpan read_span(const Theme& theme, double begin, int batch) {
-  return stage_span(theme, begin, begin + kRead, "load", fmt::format("read {}", batch));
+GanttSpan read_span(const Theme& theme, double begin, int batch, double read = kRead) {
+  return stage_span(theme, begin, begin + read, "load", fmt::format("read {}", batch));
 }
 
-std::vector<GanttRow> without_workers(const Theme& theme) {
+std::vector<GanttRow> without_workers(const Theme& theme, double read = kRead) {
   GanttRow loop{"the loop", {}};
   double at = 0;
   for (int batch = 1; at < kSeen; ++batch) {
-    loop.spans.push_back(read_span(theme, at, batch));
-    at = add_step(loop.spans, theme, at + kRead, batch);
+    loop.spans.push_back(read_span(theme, at, batch, read));
+    at = add_step(loop.spans, theme, at + read, batch);
   }
   return {loop};
 }
 
 /// Each worker takes the next batch that nobody has taken; the loop takes them in order, and gives each one's
 /// memory back when its step is done.
-std::vector<GanttRow> with_workers(const Theme& theme, std::size_t count) {
+/// `first` is what a read of the first worker takes.
+std::vector<GanttRow> with_workers(const Theme& theme, std::size_t count, double all = kRead,
+                                   double first = kRead) {
   std::vector<GanttRow> rows = {{"the loop", {}}};
   std::vector<double> ready(count, 0), done;
   for (std::size_t w = 0; w < count; ++w) rows.push_back({fmt::format("worker {}", w + 1), {}});
   for (int batch = 1; done.empty() || done.back() < kSeen; ++batch) {
     const auto worker = std::ranges::min_element(ready);
     const double room = batch > kReadAhead ? done[static_cast<std::size_t>(batch - kReadAhead - 1)] : 0;
-    const double begin = std::max(*worker, room);
+    const double begin = std::max(*worker, room), read = worker == ready.begin() ? first : all;
     rows[static_cast<std::size_t>(worker - ready.begin()) + 1].spans.push_back(
-        read_span(theme, begin, batch));
-    *worker = begin + kRead;
+        read_span(theme, begin, batch, read));
+    *worker = begin + read;
     done.push_back(add_step(rows[0].spans, theme, std::max(done.empty() ? 0 : done.back(), *worker), batch));
   }
   return rows;
@@ -83,6 +88,38 @@ float paint_loop_and_loaders(Sketch& sketch, PlotPoint at, float width) {
       at, width,
       std::array{stage_entry(theme, "load", "read a batch (its number)"), stage_entry(theme, "forward"),
                  stage_entry(theme, "backward", "backward (of that batch)"), stage_entry(theme, "optimize")});
+}
+
+/// Loop and workers by each of these settings: data.workers, and reads that take longer, of all workers with
+/// run.fault=slow_loader, of one with slow_worker.
+std::vector<Drawing> timeline_panels(const std::vector<PanelSettings>& choices) {
+  std::vector<Drawing> out;
+  for (const PanelSettings& sets : choices) {
+    const LessonInfo lesson = read_lesson(project_home(), "02_workers");
+    const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
+    const auto workers = static_cast<std::size_t>(config.data.workers);
+    const double all = config.run.fault == Fault::slow_loader ? 2 * kRead : kRead;
+    const double first = config.run.fault == Fault::slow_worker ? 3 * kRead : all;
+    const auto rows_of = [=](const Theme& theme) {
+      return workers == 0 ? without_workers(theme, all) : with_workers(theme, workers, all, first);
+    };
+    const auto steps =
+        std::ranges::count_if(rows_of(theme_of(true)).front().spans, [](const GanttSpan& span) {
+          return span.end <= kSeen && span.end - span.begin < 1;  // optimize ends each
+        });
+    out.push_back(
+        {"", "",
+         fmt::format("a timeline of {} rows in which the loop makes {}", workers + 1, counted(steps, "step")),
+         [rows_of](Sketch& sketch, PlotPoint at, float width) {
+           const Gantt gantt{.rows = rows_of(sketch.theme()),
+                             .end = kSeen,
+                             .axis = "time",
+                             .widest_label = "worker 2",
+                             .has_ticks = false};
+           return paint_gantt(sketch, gantt, at, width);
+         }});
+  }
+  return out;
 }
 
 /// Samples/s in percent of computing alone.
@@ -195,7 +232,7 @@ std::vector<LessonPicture> pictures() {
         paint_worker_rates}}};
 }
 
-const AddLessonView kView{{"02_workers", pictures, own_workers}};
+const AddLessonView kView{{"02_workers", pictures, own_workers, {}, nullptr, timeline_panels}};
 
 }  // namespace
 }  // namespace isobar::lesson_02

@@ -70,7 +70,7 @@ TEST_CASE("a prediction is stored, its runs are made in turn, then it is reveale
   CHECK_THAT(right.out, says("you said   4 workers") && says("it is      4 workers") &&
                             says("measured here") && says("4 workers gave ") &&
                             says("More threads share the wait.") && says("notice") &&
-                            says("1 of 1 first answers were right"));
+                            says("Your runs, with the least") && says("1 of 1 first answers were right"));
   CHECK(course.kept().find("\"kind\":\"answer\"") < course.kept().find("\"kind\":\"reveal\""));
   // It is not asked, run or graded again, unless that is asked for.
   CHECK_THAT(course.run({"quiz", "best_workers"}).out, says("02.best_workers: right") &&
