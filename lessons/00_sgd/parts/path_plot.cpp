@@ -5,132 +5,90 @@
 #include <algorithm>
 #include <cmath>
 
+#include "draw/chart.h"
+#include "draw/text_canvas.h"
+
 namespace isobar {
 namespace {
 
-constexpr int kColumns = 66;
-constexpr int kRows = 19;
+constexpr int kBands = 12;
 constexpr double kBand = 3;  // each contour stands for so many times the height of the next lower one
 
 std::string short_number(double value) {
   return std::abs(value) < 1e6 ? fmt::format("{:.4f}", value) : fmt::format("{:.4g}", value);
 }
 
-/// Cells over a rectangle of lines.
-class Grid {
- public:
-  Grid(const LossBowl& bowl, const std::vector<Line>& path) : cells_(kRows, std::string(kColumns, ' ')) {
-    low_ = high_ = bowl.bottom();
-    for (const Line& line : path) {
-      low_ = {std::min(low_.slope, line.slope), std::min(low_.intercept, line.intercept)};
-      high_ = {std::max(high_.slope, line.slope), std::max(high_.intercept, line.intercept)};
-    }
-    widen(low_.slope, high_.slope);
-    widen(low_.intercept, high_.intercept);
-  }
+/// Limits around all of these, with a margin and a width.
+void take_in(Axis& axis, const std::vector<Line>& lines, double Line::*part) {
+  const auto [least, most] = std::ranges::minmax_element(lines, {}, part);
+  const double low = (*least).*part, high = (*most).*part;
+  const double margin = std::max(0.12 * (high - low), 1e-3 * std::max(1.0, std::abs(high)));
+  axis.least = low - margin;
+  axis.most = high + margin;
+}
 
-  void draw_contours(const LossBowl& bowl) {
-    const double scale = std::max(bowl.loss(low_), bowl.loss(high_)) - bowl.least_loss();
-    const auto band = [&](int row, int column) {
-      const double height = (bowl.loss(line_at(row, column)) - bowl.least_loss()) / scale;
-      return std::floor(std::log(std::max(height, 1e-9)) / std::log(kBand));
-    };
-    for (int row = 0; row < kRows; ++row) {
-      for (int column = 0; column < kColumns; ++column) {
-        // A line stands on its higher side, once.
-        const double here = band(row, column);
-        const double lowest = std::min(
-            {band(row, column + 1), band(row, column - 1), band(row + 1, column), band(row - 1, column)});
-        if (here > lowest) put(row, column, '.');
-      }
-    }
-  }
-
-  void draw_path(const std::vector<Line>& path) {
-    constexpr int kBetween = 200;
-    for (std::size_t i = 0; i + 1 < path.size(); ++i) {
-      for (int k = 0; k <= kBetween; ++k) {
-        const double t = static_cast<double>(k) / kBetween;
-        mark({path[i].slope + t * (path[i + 1].slope - path[i].slope),
-              path[i].intercept + t * (path[i + 1].intercept - path[i].intercept)},
-             '-');
-      }
-    }
-    for (const Line& line : path) mark(line, 'o');
-  }
-
-  void mark(const Line& line, char sign) {
-    const double column = (line.slope - low_.slope) / (high_.slope - low_.slope) * (kColumns - 1);
-    const double row = (high_.intercept - line.intercept) / (high_.intercept - low_.intercept) * (kRows - 1);
-    put(static_cast<int>(std::lround(row)), static_cast<int>(std::lround(column)), sign);
-  }
-
-  std::vector<std::string> lines() const {
-    std::vector<std::string> out;
-    for (int row = 0; row < kRows; ++row) {
-      const bool labelled = row % ((kRows - 1) / 2) == 0;
-      const std::string label = labelled   ? fmt::format("{:.2f}", line_at(row, 0).intercept)
-                                : row == 4 ? "intercept"
-                                           : "";
-      out.push_back(fmt::format("{:>10} |{}", label, cells_[static_cast<std::size_t>(row)]));
-      out.back().erase(out.back().find_last_not_of(' ') + 1);
-    }
-    out.push_back(fmt::format("{:>10} +{}", "", std::string(kColumns, '-')));
-    const std::string middle = fmt::format("slope {:.2f}", line_at(0, kColumns / 2).slope);
-    out.push_back(fmt::format("{:>10}  {:<20.2f}{:^26}{:>20.2f}", "", low_.slope, middle, high_.slope));
+float paint_path(Sketch& sketch, const LossBowl& bowl, const std::vector<Line>& path, PlotPoint at,
+                 float width) {
+  std::vector<Line> shown = path;
+  shown.push_back(bowl.bottom());
+  ChartSpec spec;
+  take_in(spec.x, shown, &Line::slope);
+  take_in(spec.y, shown, &Line::intercept);
+  spec.x_title = "slope";
+  spec.y_title = "intercept";
+  spec.height = 19 * TextCanvas::kCellHigh;
+  const ChartArea area = paint_chart(sketch, spec, at, width);
+  const auto places_of = [&](const std::vector<Line>& lines) {
+    std::vector<PlotPoint> out;
+    for (const Line& line : lines) out.push_back(area.at(line.slope, line.intercept));
     return out;
+  };
+  Canvas& canvas = sketch.canvas();
+  canvas.push_clip(area.box);
+  double height = std::max(bowl.loss({spec.x.least, spec.y.least}), bowl.loss({spec.x.most, spec.y.most})) -
+                  bowl.least_loss();
+  for (int band = 0; band < kBands; ++band, height /= kBand) {
+    std::vector<Line> ellipse = bowl.contour(height, 240);
+    ellipse.push_back(ellipse.front());
+    canvas.line(places_of(ellipse), mixed(sketch.theme().panel, sketch.theme().dim, 0.35F), 1, Dash::solid);
   }
-
- private:
-  /// A margin on both sides, and a width where there is none.
-  static void widen(double& low, double& high) {
-    const double margin = std::max(0.12 * (high - low), 1e-3 * std::max(1.0, std::abs(high)));
-    low -= margin;
-    high += margin;
-  }
-
-  Line line_at(int row, int column) const {
-    return {low_.slope + (high_.slope - low_.slope) * column / (kColumns - 1),
-            high_.intercept - (high_.intercept - low_.intercept) * row / (kRows - 1)};
-  }
-
-  void put(int row, int column, char sign) {
-    cells_[static_cast<std::size_t>(std::clamp(row, 0, kRows - 1))]
-          [static_cast<std::size_t>(std::clamp(column, 0, kColumns - 1))] = sign;
-  }
-
-  Line low_;
-  Line high_;
-  std::vector<std::string> cells_;
-};
+  const std::vector<PlotPoint> places = places_of(path);
+  canvas.line(places, sketch.theme().text, 2, Dash::solid);
+  for (const PlotPoint& place : places) canvas.mark(place, Mark::circle, 4, sketch.theme().text);
+  if (!places.empty()) canvas.mark(places.front(), Mark::ring, 5, sketch.theme().text);
+  canvas.mark(area.at(bowl.bottom().slope, bowl.bottom().intercept), Mark::cross, 5, sketch.theme().text);
+  canvas.pop_clip();
+  return area.end;
+}
 
 }  // namespace
 
-std::vector<std::string> path_plot(const LinePoints& points, const std::vector<Line>& path) {
+std::vector<std::string> path_plot(const LinePoints& points, const std::vector<Line>& path, TextStyle style) {
   constexpr double kFar = 1e12;  // a path that leaves is drawn up to there
   std::vector<Line> drawn;
   for (const Line& line : path) {
     if (!(std::abs(line.slope) < kFar && std::abs(line.intercept) < kFar)) break;
     drawn.push_back(line);
   }
+  style.colours = TextStyle::Colours::none;  // console.log keeps these lines
+  style.columns = std::clamp<std::size_t>(style.columns, 40, 80);
   const LossBowl bowl(points);
-  Grid grid(bowl, drawn);
-  grid.draw_contours(bowl);
-  grid.draw_path(drawn);
-  if (!drawn.empty()) grid.mark(drawn.front(), 'S');
-  grid.mark(bowl.bottom(), 'X');
-  std::vector<std::string> out = grid.lines();
-  out.push_back(
-      fmt::format("            S start, o after each step, X least loss ({:.4g}); . contours of the loss, "
-                  "each {:g} times "
-                  "as high",
-                  bowl.least_loss(), kBand));
+  std::vector<std::string> out;
+  if (style.glyphs != TextStyle::Glyphs::words) {
+    const Drawing drawing = {"", "", "", [&](Sketch& sketch, PlotPoint at, float width) {
+                               return paint_path(sketch, bowl, drawn, at, width);
+                             }};
+    out = drawing_lines(drawing, style);
+    const bool ascii = style.glyphs == TextStyle::Glyphs::ascii;
+    out.push_back(fmt::format("{} start, {} after each step, {} least loss ({:.4g})", ascii ? "O" : "○",
+                              ascii ? "o" : "●", ascii ? "x" : "×", bowl.least_loss()));
+    out.push_back(fmt::format("lines of equal loss, each {:g} times as high as the next lower one", kBand));
+  }
   const Line& end = path.back();
-  out.push_back(fmt::format("            after {} steps: slope {}, intercept {}, loss over all points {:.6g}",
+  out.push_back(fmt::format("after {} steps: slope {}, intercept {}, loss over all points {:.6g}",
                             path.size() - 1, short_number(end.slope), short_number(end.intercept),
                             bowl.loss(end)));
-  if (drawn.size() < path.size())
-    out.push_back("            the path leaves: the learning rate is too large");
+  if (drawn.size() < path.size()) out.push_back("the path leaves: the learning rate is too large");
   return out;
 }
 

@@ -3,12 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "draw/text_style.h"
 #include "samples/line.h"
 
 namespace isobar {
 
-/// Lines for a terminal of 80 columns: slope to the right, intercept upwards. `path` has one line or more,
-/// the start first; what is no finite number is left out.
-std::vector<std::string> path_plot(const LinePoints& points, const std::vector<Line>& path);
+/// Lines without colour, of at most 80 columns: slope to the right, intercept upwards. `path` has one line or
+/// more, the start first; what is no finite number is left out.
+std::vector<std::string> path_plot(const LinePoints& points, const std::vector<Line>& path,
+                                   TextStyle style = terminal_style());
 
 }  // namespace isobar
