@@ -60,7 +60,8 @@ float paint_all(Canvas& canvas, const Theme& theme, const Box& box, const Drawin
 float paint_pair(Sketch& sketch, PlotPoint at, float width, float wide_from, const PaintPart& one,
                  const PaintPart& other) {
   const float gap = sketch.px(32), half = (width - gap) / 2;
-  if (width < sketch.px(wide_from)) return other({at.x, one(at, width) + sketch.px(16)}, width);
+  if (width < sketch.px(sketch.is_text() ? 0.85F * wide_from : wide_from))
+    return other({at.x, one(at, width) + sketch.px(16)}, width);
   const float end = one(at, half);
   return std::max(end, other({at.x + half + gap, at.y}, half));
 }

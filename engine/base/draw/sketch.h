@@ -42,6 +42,8 @@ class Sketch {
   Canvas& canvas() { return canvas_; }
   const Theme& theme() const { return theme_; }
   float px(float pixels) const { return pixels * canvas_.scale(); }
+  /// Heights are whole lines of text.
+  bool is_text() const { return canvas_.height_of(1) > 1; }
   float text_width(std::string_view words, Face face = Face::small) const {
     return canvas_.text_width(words, face);
   }

@@ -41,7 +41,10 @@ Box paint_gantt_ground(Sketch& sketch, const GanttRow& row, const GanttPlaces& p
   Canvas& canvas = sketch.canvas();
   float y = at.y;
   if (places.labels > 0) {
-    paint_fitted(canvas, at.x, y + sketch.px(5), places.labels - sketch.px(8), row.label, Face::small,
+    const float high = canvas.line_height(Face::small);
+    const float down =
+        sketch.is_text() ? (sketch.px(kGanttBar) - high) / 2 : sketch.px(5);  // on the bar's line
+    paint_fitted(canvas, at.x, y + down, places.labels - sketch.px(8), row.label, Face::small,
                  sketch.theme().text);
   } else {
     paint_fitted(canvas, at.x, y, places.x.end - at.x, row.label, Face::small, sketch.theme().dim);

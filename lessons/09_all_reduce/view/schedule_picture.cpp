@@ -159,7 +159,7 @@ void paint_cell(Sketch& sketch, const ScheduleCell& cell, int ranks, const Box& 
   sketch.canvas().frame(box, with_alpha(theme.dim, 0.5F));
   const float inset = sketch.px(box.width() < sketch.px(40) ? 2 : 3), pip = sketch.px(kPip);
   const float line = sketch.canvas().line_height(Face::small);
-  const bool has_rows = sketch.canvas().height_of(1) > 1;  // a number needs all of one
+  const bool has_rows = sketch.is_text();  // a number needs all of one
   if (box.height() < line + pip + sketch.px(4) && !has_rows) {
     const float thin = std::min(sketch.px(2), 0.2F * box.height());
     return paint_pips(sketch, cell, ranks, {box.x0 + inset, box.y0 + thin, box.x1 - inset, box.y1 - thin});
