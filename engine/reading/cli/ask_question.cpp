@@ -138,24 +138,20 @@ void notice_run(Report& out, const std::string& folder, std::size_t columns) {
 }
 
 /// The question's runs as a picture.
-void add_picture(Report& out, const Question& question, const Revealed& revealed, const Learner& learner) {
-  std::optional<Drawing> drawing;
-  if (question.kind == AnswerKind::make) {
-    drawing = reveal_drawing(question, std::vector<fs::path>(revealed.runs.begin(), revealed.runs.end()));
-  } else {
-    const auto found = find_runs(question, learner.home, learner.runs, nullptr);
-    drawing = reveal_drawing(question, rule_input(question, learner.home, found).runs);
-  }
+void add_picture(Report& out, const Question& question, const Revealed& revealed) {
+  const std::optional<Drawing> drawing = question.kind == AnswerKind::make
+                                             ? reveal_drawing(question, revealed.made)
+                                             : reveal_drawing(question, revealed.cases);
   if (!drawing) return;
   out.line("");
   out.lines(drawing_lines(*drawing, terminal_style()));
 }
 
 /// The reveal is stored by now: what lies beside it must not keep it from being printed.
-void add_notice(Report& out, const Question& question, const Revealed& revealed, const Learner& learner) {
+void add_notice(Report& out, const Question& question, const Revealed& revealed, bool json) {
   if (revealed.runs.empty() || !is_run_folder(revealed.runs.front())) return;
   try {
-    add_picture(out, question, revealed, learner);
+    if (!json) add_picture(out, question, revealed);
     notice_run(out, revealed.runs.front(), text_columns());
   } catch (const Error&) {
   }
@@ -256,7 +252,7 @@ Revealed reveal_and_tell(const Question& question, const Learner& learner, bool 
       reveal_report(question, revealed, cannot ? "" : page_if_read(question, learner), text_columns());
   const Calibration calibration = calibrate(read_progress(learner.progress));
   if (!cannot) {
-    add_notice(out, question, revealed, learner);
+    add_notice(out, question, revealed, json);
     out.line("");
     add_scores(out, calibration);
   }

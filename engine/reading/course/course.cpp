@@ -86,6 +86,8 @@ Revealed graded_now(const Question& question, const Answer& answer, const fs::pa
   out.graded = grade(question, answer, out.truth);
   out.runs = folders_of(input);
   if (formula != nullptr) *formula = formula_step(input);
+  out.cases = std::move(input.runs);
+  out.made = std::move(input.made);
   return out;
 }
 

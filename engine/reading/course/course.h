@@ -1,6 +1,7 @@
 #pragma once
 // One question from prediction to reveal, and the beats of a lesson: what terminal and window both do.
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +20,10 @@ struct Revealed {
   StoredAnswer answer;  ///< the graded answer
   Graded graded;
   Truth truth;
-  std::vector<std::string> runs;  ///< folders that it rests on
-  std::string command;            ///< command that makes the first missing run; "" = none is missing
+  std::vector<std::string> runs;         ///< folders that it rests on
+  std::map<std::string, RunCase> cases;  ///< those runs as they were read, by their names in the question
+  std::vector<RunCase> made;             ///< runs that the learner named for a `make`
+  std::string command;                   ///< command that makes the first missing run; "" = none is missing
 };
 
 /// Grades the stored answer with the runs that are there, and writes the reveal down. Error: no prediction is

@@ -180,11 +180,9 @@ std::optional<Drawing> reveal_drawing(const Question& question, const std::map<s
   return drawing_of(question, shown);
 }
 
-std::optional<Drawing> reveal_drawing(const Question& question,
-                                      const std::vector<std::filesystem::path>& folders) {
-  const std::vector<RunCase> cases = read_cases(folders);
+std::optional<Drawing> reveal_drawing(const Question& question, const std::vector<RunCase>& made) {
   std::vector<ShownRun> shown;
-  for (const RunCase& one : cases) shown.push_back({printable(one.folder.filename().string(), 40), &one});
+  for (const RunCase& one : made) shown.push_back({printable(one.folder.filename().string(), 40), &one});
   return drawing_of(question, shown);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 // A question's runs as one picture, for its reveal: the terminal, the window and reports draw it.
-#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,8 +16,7 @@ namespace isobar {
 /// no run is behind the question, or none of this suits its rule. `runs` by their names in the question.
 std::optional<Drawing> reveal_drawing(const Question& question, const std::map<std::string, RunCase>& runs);
 
-/// From the runs in these folders, by the names of the folders: what a learner made.
-std::optional<Drawing> reveal_drawing(const Question& question,
-                                      const std::vector<std::filesystem::path>& folders);
+/// Runs that a learner made are labelled by the names of their folders.
+std::optional<Drawing> reveal_drawing(const Question& question, const std::vector<RunCase>& made);
 
 }  // namespace isobar

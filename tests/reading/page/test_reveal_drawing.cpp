@@ -55,5 +55,5 @@ TEST_CASE("without a run, or for a rule that compares none, there is no picture"
   CHECK_FALSE(reveal_drawing(asked_of("fixed", {}), std::map<std::string, RunCase>{}));
   CHECK_FALSE(reveal_drawing(asked_of("fixed", {"a"}), {{"a", read_case(run)}}));
   CHECK_FALSE(reveal_drawing(asked_of("curve", {"a"}), {{"a", read_case(made.add("b", {.steps = 0}))}}));
-  CHECK(reveal_drawing(asked_of("curve", {}), std::vector{run}));
+  CHECK(reveal_drawing(asked_of("curve", {}), std::vector{read_case(run)}));
 }
