@@ -15,7 +15,6 @@
 
 namespace isobar {
 
-/// The letter that is most like these dots; bit 2 y + x is the dot (x, y).
 std::uint32_t ascii_of(unsigned dots) {
   struct Shape {
     unsigned dots;
@@ -76,7 +75,6 @@ std::vector<std::uint32_t> letters_of(std::string_view words) {
 
 int channel_of(Colour colour, int shift) { return static_cast<int>(colour >> shift & 255U); }
 
-/// "38;5;N" or "38;2;R;G;B".
 std::string colour_code(int kind, Colour colour, TextStyle::Colours colours) {
   const std::array<int, 3> c = {channel_of(colour, kRShift), channel_of(colour, kGShift),
                                 channel_of(colour, kBShift)};

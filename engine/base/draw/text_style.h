@@ -11,7 +11,6 @@
 
 namespace isobar {
 
-/// What a terminal can show.
 struct TextStyle {
   enum class Glyphs {
     braille,

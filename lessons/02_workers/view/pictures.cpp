@@ -52,8 +52,7 @@ std::vector<GanttRow> without_workers(const Theme& theme, double read = kRead) {
 }
 
 /// Each worker takes the next batch that nobody has taken; the loop takes them in order, and gives each one's
-/// memory back when its step is done.
-/// `first` is what a read of the first worker takes.
+/// memory back when its step is done. A read of the first worker takes `first`, of the others `all`.
 std::vector<GanttRow> with_workers(const Theme& theme, std::size_t count, double all = kRead,
                                    double first = kRead) {
   std::vector<GanttRow> rows = {{"the loop", {}}};

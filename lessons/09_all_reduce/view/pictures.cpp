@@ -290,12 +290,11 @@ Drawing times_together(std::string_view rule, const std::vector<ShownRun>& runs)
       "Time of an all-reduce over its size", "marks: medians of your runs; lines: the links that fit them",
       alt, [timings, labels](Sketch& sketch, PlotPoint at, float width) {
         constexpr std::array<Mark, 4> kMarks = {Mark::circle, Mark::square, Mark::triangle, Mark::diamond};
-        constexpr std::array<std::size_t, 4> kSeries = {0, 1, 2, 3};
         std::vector<TimedSeries> series;
         std::vector<LinkLine> lines;
         std::vector<LegendEntry> legend;
         for (std::size_t i = 0; i < timings.size(); ++i) {
-          const Colour colour = sketch.theme().series[kSeries[i % kSeries.size()]];
+          const Colour colour = sketch.theme().series[i % kMarks.size()];
           legend.push_back({.words = labels[i], .colour = colour, .mark = kMarks[i % kMarks.size()]});
           series.push_back({legend.back(), timings[i].times});
           if (const auto fit = fit_link(timings[i].kind, timings[i].ranks, timings[i].times))
