@@ -8,7 +8,9 @@
 #include <charconv>
 #include <cstdlib>
 #include <fstream>
+#include <sstream>
 
+#include "core/clock.h"
 #include "core/control_groups.h"
 #include "core/text.h"
 
@@ -101,6 +103,42 @@ Processors processors_of(int affinity, const fs::path& root,
 
 Processors processors_here() {
   return processors_of(processors_by_affinity(), "/", [](const char* name) { return std::getenv(name); });
+}
+
+double processors_at_work(const std::string& before, const std::string& after) {
+  constexpr std::size_t kIdle = 3, kWaits = 4;  // fields of the line of all processors
+  const auto times = [](const std::string& text, double& idle, double& processors) {
+    std::istringstream lines(text);
+    double sum = 0;
+    for (std::string line; std::getline(lines, line);) {
+      std::istringstream words(line);
+      std::string name;
+      words >> name;
+      if (name.rfind("cpu", 0) != 0) continue;
+      if (name != "cpu") ++processors;
+      double ticks = 0;
+      for (std::size_t i = 0; name == "cpu" && i < 8 && words >> ticks; ++i) {
+        sum += ticks;
+        if (i == kIdle || i == kWaits) idle += ticks;
+      }
+    }
+    return sum;
+  };
+  double idle_before = 0, idle_after = 0, processors = 0, ignored = 0;
+  const double sum = times(after, idle_after, processors) - times(before, idle_before, ignored);
+  return sum > 0 ? std::max(0.0, processors * (1 - (idle_after - idle_before) / sum)) : 0;
+}
+
+double processors_at_work() {
+  constexpr std::int64_t kSpan_us = 200'000;
+  const auto now = [] {
+    std::ostringstream out;
+    out << std::ifstream("/proc/stat").rdbuf();
+    return out.str();
+  };
+  const std::string before = now();
+  sleep_us(kSpan_us);
+  return processors_at_work(before, now());
 }
 
 int usable_cores() { return processors_here().count; }

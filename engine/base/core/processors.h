@@ -40,6 +40,12 @@ Processors processors_of(int affinity, const std::filesystem::path& root,
                          const std::function<const char*(const char*)>& get);
 /// What this process may use.
 Processors processors_here();
+
+/// Processors of the machine that were at work between two texts of /proc/stat (proc(5)); 0 where they cannot
+/// be read.
+double processors_at_work(const std::string& before, const std::string& after);
+/// Processors that all programs use together, over a fifth of a second in which this thread sleeps.
+double processors_at_work();
 /// Their count.
 int usable_cores();
 

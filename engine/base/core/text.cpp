@@ -161,6 +161,17 @@ std::string printable_lines(std::string_view text) {
   return cleaned(text, std::string_view::npos, /*keeps_lines=*/true);
 }
 
+std::string without_colours(std::string_view text) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t begin = std::min(text.find("\x1b[", at), text.size());
+    out += text.substr(at, begin - at);
+    const std::size_t end = text.find('m', begin);
+    at = end == std::string_view::npos ? text.size() : end + 1;
+  }
+  return out;
+}
+
 std::string xml_escaped(std::string_view text) {
   std::string out;
   for (const char c : printable_lines(text)) {

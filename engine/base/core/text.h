@@ -79,6 +79,8 @@ std::string sentence_case(std::string words);
 
 /// `printable` of a text of several lines, which stay.
 std::string printable_lines(std::string_view text);
+/// Without the sequences that set colours of a terminal, ESC [ ... m.
+std::string without_colours(std::string_view text);
 
 /// `text`, made printable, for the inside of an XML element or attribute.
 std::string xml_escaped(std::string_view text);

@@ -67,7 +67,9 @@ std::vector<std::uint32_t> letters_of(std::string_view words) {
   std::vector<std::uint32_t> out;
   while (!words.empty()) {
     const std::size_t length = utf8_length(words);
-    out.push_back(length == 0 ? '?' : code_point(words, length));
+    const std::uint32_t code = length == 0 ? '?' : code_point(words, length);
+    const bool is_control = code < 0x20 || (code >= 0x7f && code < 0xa0);  // a name may hold anything
+    out.push_back(is_control ? '?' : code);
     words.remove_prefix(std::max<std::size_t>(1, length));
   }
   return out;

@@ -50,6 +50,14 @@ void Console::line(std::string_view text) {
   keep(text);
 }
 
+void Console::drawn(const std::vector<std::string>& texts) {
+  clear_live();
+  for (const std::string& text : texts) {
+    if (!quiet_) print(text + "\n");
+    keep(without_colours(text));
+  }
+}
+
 void Console::progress(std::string_view text, bool keep_it) {
   if (quiet_) {
   } else if (terminal_) {

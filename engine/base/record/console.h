@@ -36,6 +36,8 @@ class Console {
   /// A line for good.
   void line(std::string_view text);
   void lines(const std::vector<std::string>& texts);
+  /// Lines of a drawing, with the colours that it has on a terminal; the file gets them without.
+  void drawn(const std::vector<std::string>& texts);
 
   /// The state of something long. On a terminal one live line that is overwritten; elsewhere a line of its
   /// own. It is not kept in the file unless `keep`.

@@ -31,6 +31,21 @@ void Report::lines(const std::vector<std::string>& texts) {
   lines_.insert(lines_.end(), texts.begin(), texts.end());
 }
 
+void Report::drawn(const std::vector<std::string>& texts) {
+  for (std::size_t i = 0; i < texts.size(); ++i) drawn_.insert(lines_.size() + i);
+  lines(texts);
+}
+
+void Report::print(Console& console) const {
+  for (std::size_t i = 0; i < lines_.size(); ++i) {
+    if (drawn_.contains(i)) {
+      console.drawn({lines_[i]});
+    } else {
+      console.line(lines_[i]);
+    }
+  }
+}
+
 namespace {
 
 /// The table with its long cells cut to so many letters.

@@ -1,6 +1,7 @@
 #pragma once
 // The output of a command about runs, put together once: text for a person, one JSON object for a program.
 #include <limits>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@ class Report {
 
   void line(const std::string& text) { lines_.push_back(text); }
   void lines(const std::vector<std::string>& texts);
+  /// Lines of a drawing (drawing_lines), with its colours.
+  void drawn(const std::vector<std::string>& texts);
   /// Nothing of an empty one. Where it takes more than `columns` letters a line, the columns that are worth
   /// least are left out, then cells are cut in their middle.
   void table(const Table& table, std::size_t columns = kAnyColumns);
@@ -50,10 +53,11 @@ class Report {
   const std::vector<std::string>& texts() const { return lines_; }
   void print(bool as_json) const;
   /// Prints the text behind what the console printed.
-  void print(Console& console) const { console.lines(lines_); }
+  void print(Console& console) const;
 
  private:
   std::vector<std::string> lines_;
+  std::set<std::size_t> drawn_;  ///< indices of lines
 };
 
 /// A figure that is above 0 where it is known.

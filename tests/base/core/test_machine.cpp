@@ -174,3 +174,15 @@ TEST_CASE("a process that is over and waited for by nobody has ended, and one th
   CHECK_FALSE(process_facts(child));
   CHECK_FALSE(process_facts(0));
 }
+
+TEST_CASE("processors at work are what their idle time leaves") {
+  const auto stat = [](int busy, int idle, int waits) {
+    return "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(idle) + " " + std::to_string(waits) +
+           " 0 0 0 0 0\ncpu0 1 1\ncpu1 1 1\nintr 5\n";
+  };
+  CHECK(processors_at_work(stat(100, 100, 0), stat(200, 200, 0)) == 1);
+  CHECK(processors_at_work(stat(100, 100, 0), stat(300, 100, 0)) == 2);
+  CHECK(processors_at_work(stat(100, 100, 5), stat(100, 200, 105)) == 0);
+  CHECK(processors_at_work(stat(1, 1, 1), stat(1, 1, 1)) == 0);
+  CHECK(processors_at_work("", "nothing of this kind\n") == 0);
+}
