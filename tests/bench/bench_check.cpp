@@ -62,7 +62,7 @@ void measure(const std::string& lesson, int repeats, BenchReport& report) {
   const TempFolder folder;
   const fs::path file = must(ask({"exercise", lesson, "--json"}, folder), "exercise").at("file").as_text();
   const std::string solution =
-      must(ask({"check", lesson, "--solution", "--json"}, folder), "check --solution")
+      must(ask({"check", lesson, "--solution", "--yes", "--json"}, folder), "check --solution")
           .at("solution")
           .as_text();
   BenchRow whole{lesson + ": from a save to the verdict", "s", {}, kGoal_s};

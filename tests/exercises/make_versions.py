@@ -3,7 +3,8 @@
 Usage: make_versions.py SOLUTION.cpp ISOBAR_CLI WATCH OUT.cpp. OUT.cpp stays as it is where nothing changes. Mistakes stand in mistakes.toml beside the
 solution, the functions of a part in part.cpp.
 WATCH: "thread" takes the solution and what only that sanitizer finds, another all else; of what is left out it holds the words. Each version
-is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error. What a mistake
+is in a namespace of its own. A mistake that changes a line which is not there, or says what another one says, is an error; so is a [[mistake]] of
+exercise.toml that none of them shows. What a mistake
 neither changes nor reaches is the solution's, so that it is compiled once.
 """
 import re
@@ -65,7 +66,9 @@ def main():
     mistakes = tomllib.loads(sheet.read_text())
     watch, target = sys.argv[3], Path(sys.argv[4])
     functions = re.findall(r"isobar::mine::(\w+)", (solution.parent / "part.cpp").read_text())
-    checks = {check["name"] for check in tomllib.loads((solution.parent / "exercise.toml").read_text())["check"]}
+    exercise = tomllib.loads((solution.parent / "exercise.toml").read_text())
+    checks = {check["name"] for check in exercise["check"]}
+    finds = [mistake["finds"] for mistake in exercise.get("mistake", [])]
     print_skeleton = [sys.argv[2], "exercise", lesson, "--print"]
     skeleton = subprocess.run(print_skeleton, capture_output=True, text=True, check=True).stdout
     versions = [("skeleton", skeleton, mistakes["skeleton"]), ("solution", text, {"check": "", "says": ""})]
@@ -84,8 +87,12 @@ def main():
         versions.append((wrong["name"], changed, wrong))
     if len(versions) < 5:
         sys.exit(f"{sheet}: less than three mistakes")
+    hinted = {name: next((one for one in finds if one in wrong["says"]), "") for name, _, wrong in versions}
+    for one in set(finds) - set(hinted.values()):
+        sys.exit(f"{solution.parent}/exercise.toml: no mistake shows {one!r}")
     out = [f'#include "{lesson}/exercise/part.h"\n#include "exercises/versions.h"\n']
-    fill = ["namespace isobar {\n\nstd::vector<Version> versions() {\n  std::vector<Version> out;"]
+    fill = ["namespace isobar {\n\nstd::vector<std::string> finds_of_mistakes() { return {" + ", ".join(map(quoted, finds)) + "}; }",
+            "std::vector<Version> versions() {\n  std::vector<Version> out;"]
     for name, version, expected in versions:
         words = ", ".join(quoted(expected.get(key, "")) for key in ("check", "says"))
         part = "nullptr"
@@ -97,7 +104,7 @@ def main():
             part = f"&part_{name}"
             of_part = ", ".join(f"version_{name}::{function}" for function in functions)
             fill.append(f"  static const exercise::Part part_{name}{{{of_part}}};")
-        fill.append(f'  out.push_back({{"{name}", {part}, {words}, "{name}/{solution.name}"}});')
+        fill.append(f'  out.push_back({{"{name}", {part}, {words}, "{name}/{solution.name}", {quoted(hinted[name])}}});')
     fill.append("  return out;\n}\n\n}  // namespace isobar\n")
     text = "\n".join(out + fill)
     if not target.is_file() or target.read_text() != text:

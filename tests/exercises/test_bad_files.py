@@ -133,6 +133,8 @@ def main():
         expect("--watch without a terminal", check(program, my, "check", LESSON, "--watch"), 2, "terminal")
         expect("the skeleton", check(program, my, "exercise", LESSON), 0, "skeleton put into")
         expect("once more", check(program, my, "exercise", LESSON), 0, "yours, as it was")
+        expect("the solution too early", check(program, my, "check", LESSON, "--solution"), 2, "after 3 checks", "3 checks to go", "--yes")
+        expect("the solution all the same", check(program, my, "check", LESSON, "--solution", "--yes"), 0, "to the solution")
         expect("as it was given", check(program, my), 1, "it is meant to fail", "hint 1/")
         expect("a hint", check(program, my, "check", LESSON, "--hint"), 1, "hint 2/")
         given = my / ".given" / FILE

@@ -55,7 +55,7 @@ def main():
         folder = Path(name)
         run([program, "exercise", lesson], folder)
         (own,) = (folder / "my").glob("*.cpp")
-        own.write_text(json.loads(run([program, "check", lesson, "--solution", "--json"], folder))["solution"])
+        own.write_text(json.loads(run([program, "check", lesson, "--solution", "--yes", "--json"], folder))["solution"])
         words = [program, "run", lesson, "--set", "train.steps=12"]
         if not stands_alone:
             words += ["--preset", "cpu_micro", "--set", "train.report_every=1"]

@@ -53,6 +53,14 @@ Told told(const Version& version) {
 bool is_as_wanted(const Version& version, const std::vector<Version>& all) {
   const Told came = told(version);
   bool good = came.check == version.check && came.sentence.find(version.says) != std::string::npos;
+  const std::vector<std::string> finds = finds_of_mistakes();
+  const auto found = std::ranges::find_if(
+      finds, [&](const std::string& one) { return came.sentence.find(one) != std::string::npos; });
+  if (const std::string& own = found == finds.end() ? std::string() : *found; own != version.finds) {
+    std::printf("  %s gets the hints of \"%s\", not \"%s\"\n", version.name.c_str(), own.c_str(),
+                version.finds.c_str());
+    good = false;
+  }
   for (const Version& other : all) {
     if (other.name != version.name && !other.says.empty() &&
         came.sentence.find(other.says) != std::string::npos) {

@@ -71,6 +71,8 @@ def main():
         expect("at once", at.until(WAITS), "is missing")
         file.write_text(skeleton)
         expect("another file that was saved", at.until(WAITS), "hint 1/")
+        at.press("s")
+        expect("s too early", at.until(WAITS), "1 check to go", "--yes")
         at.press("h")
         expect("h", at.until(WAITS), "hint 2/")
         at.press("s")
@@ -80,7 +82,15 @@ def main():
         if "hint 1/" in said:
             sys.exit(f"a solution that was saved gets a hint: {said}")
         print("a solution that was saved: as wanted")
+        expect("the keys then", at.until("q quit"), "s solution, Enter or n begins 03_gpu_loader, ")
         at.quits("after all holds", 0)
+        learned = subprocess.run([program, "learn", LESSON], env=environment, check=True, capture_output=True, text=True).stdout
+        expect("what helped", learned, "[x] built (with the solution, 1 hint)")
+
+        at = Terminal(words, environment)
+        at.until(WAITS)
+        at.press("\r")
+        expect("Enter", at.until("--watch"), "asked for: exercise 03_gpu_loader", "asked for: check 03_gpu_loader")
 
         file.write_text("")
         at = Terminal(words, environment)

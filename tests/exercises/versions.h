@@ -11,7 +11,11 @@ struct Version {
   std::string check;   ///< the first that does not hold; "" = all hold
   std::string says;    ///< a piece of the sentence that no other version is told
   std::string source;  ///< end of the path by which its lines are known
+  std::string finds;   ///< the [[mistake]] of exercise.toml whose hints it gets; "" = those of its check
 };
+
+/// What each [[mistake]] of exercise.toml is recognised by, in order.
+std::vector<std::string> finds_of_mistakes();
 
 std::vector<Version> versions();
 

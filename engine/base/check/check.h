@@ -23,6 +23,9 @@ inline void expect(bool holds, const Finding& finding) {
   if (!holds) not_yet(finding);
 }
 
+/// Lines that are shown with the check where it holds: a picture of what the part did.
+void show(const std::vector<std::string>& lines);
+
 /// One thing that is asked of the part. `name` is that of a [[check]] in the exercise.toml.
 struct Check {
   std::string name;

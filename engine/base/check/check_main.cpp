@@ -27,9 +27,11 @@ int say(const JsonLine& line, int code) {
 }
 
 /// Prints the finding, and returns whether the check holds.
-bool say_check(const std::string& name, const std::optional<Finding>& finding) {
+bool say_check(const std::string& name, const std::optional<Finding>& finding,
+               const std::string& shown = "") {
   JsonLine line("check");
   line.add("name", name).add("holds", !finding);
+  if (!shown.empty()) line.add("picture", shown);
   if (finding) line.add("expected", finding->expected).add("came", finding->came).add("look", finding->look);
   return say(line, finding ? 1 : 0) == 0;
 }
@@ -83,7 +85,9 @@ int run(const std::string& library, const std::string& source) {
   const Checks all = checks_of_part(nullptr);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Check check{all[i].name, [&] { checks_of_part(load_part(library))[i].run(); }};
-    if (!say_check(check.name, run_check(check, setting))) return 1;
+    std::string shown;
+    const std::optional<Finding> finding = run_check(check, setting, &shown);
+    if (!say_check(check.name, finding, shown)) return 1;
   }
   return 0;
 }

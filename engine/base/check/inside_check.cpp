@@ -196,6 +196,14 @@ void not_yet(const Finding& finding) {
   _exit(0);
 }
 
+void show(const std::vector<std::string>& lines) {
+  for (const std::string& words : lines) {
+    ReportLine line('S');
+    line.text(words.c_str());
+    line.send();
+  }
+}
+
 int where_signal() { return SIGRTMAX - 1; }
 
 void be_the_check(const Check& check, const std::string& part, const std::string& folder, int said,
@@ -225,6 +233,12 @@ void be_the_check(const Check& check, const std::string& part, const std::string
 
 bool has_ended_well(const std::string& reported) { return !lines_of(reported, 'E').empty(); }
 bool has_forked(const std::string& reported) { return !lines_of(reported, 'K').empty(); }
+
+std::string parse_shown(const std::string& reported) {
+  std::string out;
+  for (const std::string& line : lines_of(reported, 'S')) out += line + '\n';
+  return out;
+}
 
 std::optional<Finding> parse_finding(const std::string& reported) {
   for (const std::string& line : lines_of(reported, 'F')) {

@@ -22,6 +22,8 @@ struct Crash {
 // Whether the report is that of a check that ended well.
 bool has_ended_well(const std::string& reported);
 bool has_forked(const std::string& reported);
+/// What it showed, line by line.
+std::string parse_shown(const std::string& reported);
 std::optional<Finding> parse_finding(const std::string& reported);
 std::optional<Crash> parse_crash(const std::string& reported);
 /// Where the threads stood when they were asked: thread, calls.

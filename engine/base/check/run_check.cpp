@@ -160,7 +160,7 @@ std::optional<Finding> watch(pid_t child, int report, std::string& reported, int
 
 }  // namespace
 
-std::optional<Finding> run_check(const Check& check, const CheckSetting& setting) {
+std::optional<Finding> run_check(const Check& check, const CheckSetting& setting, std::string* shown) {
   const EmptyFolder folder(setting.folder);
   const int said = memfd_create("said", MFD_CLOEXEC);
   std::array<int, 2> report{};
@@ -191,7 +191,10 @@ std::optional<Finding> run_check(const Check& check, const CheckSetting& setting
   if (left || has_forked(reported))
     return Finding{"no other process", "the part started one (fork)", "calls of fork in " + setting.source};
   if (auto finding = parse_finding(reported)) return finding;
-  if (has_ended_well(reported) && WIFEXITED(status) && WEXITSTATUS(status) == 0) return std::nullopt;
+  if (has_ended_well(reported) && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (shown != nullptr) *shown = parse_shown(reported);
+    return std::nullopt;
+  }
   return end_finding(status, words, reported, setting);
 }
 

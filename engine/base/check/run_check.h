@@ -10,7 +10,8 @@ namespace isobar {
 
 /// Nothing when the check holds. What it writes to the terminal is dropped, and its working folder is an
 /// empty one that goes with it. A check that waits for a processor on a busy machine is no hang.
-/// std::runtime_error where this machine cannot run it.
-std::optional<Finding> run_check(const Check& check, const CheckSetting& setting);
+/// `shown`: takes what it showed, where it holds. std::runtime_error where this machine cannot run it.
+std::optional<Finding> run_check(const Check& check, const CheckSetting& setting,
+                                 std::string* shown = nullptr);
 
 }  // namespace isobar

@@ -38,6 +38,12 @@ const TomlKeys<Exercise>& exercise_keys() {
         if (check.name.empty() || check.says.empty() || check.hints.empty())
           throw Error("a check wants name, says and hints", origin, see_another(origin));
       });
+  static const TomlKeys<ExerciseMistake> kMistakeKeys(
+      "a mistake", {{"finds", &ExerciseMistake::finds}, {"hints", &ExerciseMistake::hints}},
+      [](ExerciseMistake& mistake, const std::string& origin) {
+        if (mistake.finds.empty() || mistake.hints.empty())
+          throw Error("a mistake wants finds and hints", origin, see_another(origin));
+      });
   static const TomlKeys<Exercise> kKeys("an exercise", {{"file", &Exercise::file},
                                                         {"title", &Exercise::title},
                                                         {"minutes", &Exercise::minutes, 1, 1000},
@@ -45,7 +51,11 @@ const TomlKeys<Exercise>& exercise_keys() {
                                                         {"run", &Exercise::run},
                                                         paragraph("text", &Exercise::text),
                                                         paragraph("after", &Exercise::after),
-                                                        {"check", &Exercise::checks, kCheckKeys}});
+                                                        {"first", &Exercise::first},
+                                                        {"first_minutes", &Exercise::first_minutes, 1, 10},
+                                                        paragraph("first_text", &Exercise::first_text),
+                                                        {"check", &Exercise::checks, kCheckKeys},
+                                                        {"mistake", &Exercise::mistakes, kMistakeKeys}});
   return kKeys;
 }
 
@@ -57,6 +67,11 @@ fs::path toml_of(const fs::path& home, const std::string& lesson) {
 
 std::string Exercise::run_command() const {
   return "./isobar run " + lesson + " --mine" + (run.empty() ? "" : " " + run);
+}
+
+std::string Exercise::first_step() const {
+  return first.empty() ? ""
+                       : fmt::format("first, about {}: {}", counted(first_minutes, "minute"), first_text);
 }
 
 const ExerciseCheck* Exercise::find(const std::string& name) const {
@@ -84,6 +99,10 @@ Exercise read_exercise(const fs::path& home, const std::string& lesson) {
       out.minutes < 1)
     throw Error("an exercise wants file, title, minutes, text, after and checks", file.string(),
                 see_another(file.string()));
+  if (!out.first.empty() &&
+      (out.find(out.first) == nullptr || out.first_minutes < 1 || out.first_text.empty()))
+    throw Error("a first step wants the name of a check, first_minutes and first_text", file.string(),
+                "first = \"" + out.checks.front().name + "\"");
   return out;
 }
 
@@ -184,6 +203,11 @@ MyFile read_my_file(const Exercise& exercise, const fs::path& my) {
   return out;
 }
 
+bool MyFile::rest_is_untouched() const {
+  const std::size_t end = given.find("\n}\n", given.find("// YOU: "));
+  return end != std::string::npos && text.ends_with(given.substr(end));
+}
+
 MyFile find_my_file(const Exercise& exercise, const fs::path& my, const std::string& command) {
   MyFile mine = read_my_file(exercise, my);
   if (!mine.is_there)
@@ -206,10 +230,15 @@ bool place_my_file(const Exercise& exercise, const fs::path& my) {
   return true;
 }
 
-std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck& check) {
-  std::vector<std::string> out = check.hints;
-  out.push_back("the solution is " + as_typed(exercise.solution_file()).string() + "; ./isobar check " +
-                exercise.lesson + " --solution shows it beside yours");
+Hints hints_of(const Exercise& exercise, const std::string& check, const std::string& sentence) {
+  const ExerciseCheck* const found = exercise.find(check);
+  if (found == nullptr) return {};
+  Hints out = {check, found->hints};
+  const auto shows = [&](auto& one) { return sentence.find(one.finds) != std::string::npos; };
+  if (const ExerciseMistake* const mistake = find_where(exercise.mistakes, shows))
+    out = {fmt::format("{}:{}", check, mistake - exercise.mistakes.data() + 1), mistake->hints};
+  out.texts.push_back("the solution is " + as_typed(exercise.solution_file()).string() + "; ./isobar check " +
+                      exercise.lesson + " --solution shows it beside yours");
   return out;
 }
 
@@ -219,30 +248,29 @@ fs::path hints_file(const Exercise& exercise, const fs::path& my) {
   return my / ".given" / (exercise.lesson + ".hints");
 }
 
-/// At least 1, at most all of the check; 0 where the exercise has no such check.
-int count_of(const Exercise& exercise, const fs::path& my, const std::string& check, int more) {
-  const ExerciseCheck* const found = exercise.find(check);
-  if (found == nullptr) return 0;
+/// At least 1, at most all of them; 0 where there are none.
+int count_of(const Exercise& exercise, const fs::path& my, const Hints& hints, int more) {
+  if (hints.of.empty()) return 0;
   std::string name;
   int shown = 1;
   std::ifstream(hints_file(exercise, my)) >> name >> shown;
-  return std::clamp(name == check ? shown + more : 1, 1, static_cast<int>(found->hints.size()) + 1);
+  return std::clamp(name == hints.of ? shown + more : 1, 1, static_cast<int>(hints.texts.size()));
 }
 
 }  // namespace
 
-int kept_hints(const Exercise& exercise, const fs::path& my, const std::string& check) {
-  return count_of(exercise, my, check, 0);
+int kept_hints(const Exercise& exercise, const fs::path& my, const Hints& hints) {
+  return count_of(exercise, my, hints, 0);
 }
 
-int shown_hints(const Exercise& exercise, const fs::path& my, const std::string& check, bool one_more) {
-  const int shown = count_of(exercise, my, check, one_more ? 1 : 0);
+int shown_hints(const Exercise& exercise, const fs::path& my, const Hints& hints, bool one_more) {
+  const int shown = count_of(exercise, my, hints, one_more ? 1 : 0);
   if (shown == 0) return 0;
   const fs::path file = hints_file(exercise, my);
   try {
     std::error_code ignored;
     fs::create_directories(file.parent_path(), ignored);
-    write_file_whole(file, check + " " + std::to_string(shown) + "\n");
+    write_file_whole(file, hints.of + " " + std::to_string(shown) + "\n");
   } catch (const Error&) {
     // Asked again, the same hint comes.
   }

@@ -16,6 +16,12 @@ struct ExerciseCheck {
   std::vector<std::string> hints;  ///< each reveals more than the one before
 };
 
+/// A mistake that is recognised by what was found, and what helps with it in place of the check's hints.
+struct ExerciseMistake {
+  std::string finds;               ///< a piece of CheckFinding::sentence
+  std::vector<std::string> hints;  ///< each reveals more than the one before
+};
+
 /// The check that the sanitizer for threads makes; an exercise without it is not compiled for that one.
 inline constexpr const char* kRaceCheck = "race";
 
@@ -29,10 +35,17 @@ struct Exercise {
   std::string text;           ///< what is to be done
   std::string after;          ///< how the solution reasons, and where the engine's own version differs
   std::vector<ExerciseCheck> checks;
+  std::vector<ExerciseMistake> mistakes;
+  // A small step to begin with: the check that looks at it alone. "" = there is none.
+  std::string first;
+  std::int64_t first_minutes = 0;
+  std::string first_text;
   std::filesystem::path folder;  ///< lessons/NN_name/exercise
 
   /// "./isobar run NN_name --mine --set amp.mode=fp16".
   std::string run_command() const;
+  /// "first, about 3 minutes: take_step alone ..."; "" where it does not begin with a small step.
+  std::string first_step() const;
   std::filesystem::path solution_file() const { return folder / (file + ".cpp"); }
   /// Under the learner's folder: "02_read_ahead.cpp".
   std::string own_name() const { return lesson.substr(0, 3) + file + ".cpp"; }
@@ -61,6 +74,8 @@ struct MyFile {
   std::string skeleton;              ///< the skeleton that would be given now
   std::string given;                 ///< the skeleton that was given; `skeleton` where that was not kept
   bool is_of_older_edition = false;  ///< header or skeleton have changed since it was given
+  /// Whether all behind the function with the first gap is as it was given.
+  bool rest_is_untouched() const;
 };
 
 MyFile read_my_file(const Exercise& exercise, const std::filesystem::path& my);
@@ -72,16 +87,21 @@ MyFile find_my_file(const Exercise& exercise, const std::filesystem::path& my, c
 /// 1) where that cannot be: what, where, hint.
 bool place_my_file(const Exercise& exercise, const std::filesystem::path& my);
 
-/// Hints of the check, and last the one that names the solution.
-std::vector<std::string> hints_of(const Exercise& exercise, const ExerciseCheck& check);
+struct Hints {
+  std::string of;  ///< "order" for a check, "order:2" for a mistake; "" = no check is so named
+  std::vector<std::string> texts;  ///< the last one names the solution
+};
+
+/// Hints for a check that does not hold: those of the mistake that `sentence` shows (CheckFinding::sentence),
+/// else those of the check.
+Hints hints_of(const Exercise& exercise, const std::string& check, const std::string& sentence);
 
 /// How many are shown now, at least 1: `one_more` than last time. A folder that cannot be written to keeps
 /// none.
-int shown_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check,
-                bool one_more);
+int shown_hints(const Exercise& exercise, const std::filesystem::path& my, const Hints& hints, bool one_more);
 
 /// The number of hints kept; changes nothing.
-int kept_hints(const Exercise& exercise, const std::filesystem::path& my, const std::string& check);
+int kept_hints(const Exercise& exercise, const std::filesystem::path& my, const Hints& hints);
 
 /// What stands between "// BEGIN what to do" and "// END" goes, and "// YOU: what to do" takes its place;
 /// lines "//> code" in it stay as code, for what has to compile. `origin` is named in errors (exit code 1):

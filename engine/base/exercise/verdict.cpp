@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "core/clock.h"
@@ -50,6 +51,7 @@ void take(ExerciseVerdict& verdict, const std::string& reported, const fs::path&
           CompileProblem{"it cannot be loaded, a function of exercise.h is missing: " + problem, "", {}};
     } else if (kind == "check" && json.at("holds").text() == "true") {
       verdict.held.push_back(json.at("name").as_text());
+      if (json.contains("picture")) verdict.picture = printable_lines(json.at("picture").as_text());
     } else if (kind == "check") {
       verdict.failed = json.at("name").as_text();
       verdict.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
@@ -91,6 +93,11 @@ bool check_with(const Exercise& exercise, Watch watch, const MyFile& mine, const
 
 }  // namespace
 
+bool has_first_step_alone(const Exercise& exercise, const MyFile& mine, const ExerciseVerdict& verdict) {
+  return exercise.find(verdict.failed) != nullptr && holds(verdict.held, exercise.first) &&
+         mine.rest_is_untouched();
+}
+
 void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVerdict& verdict) {
   const Json json = {{"held", verdict.held},
                      {"failed", verdict.failed},
@@ -99,6 +106,8 @@ void keep_verdict(const Exercise& exercise, const fs::path& my, const ExerciseVe
                      {"expected", verdict.finding.expected},
                      {"came", verdict.finding.came},
                      {"look", verdict.finding.look},
+                     {"picture", verdict.picture},
+                     {"checks", kept_verdict(exercise, my).value_or(ExerciseVerdict()).checks + 1},
                      {"digest", verdict.digest}};
   try {
     write_file_whole(kept_file(exercise, my), json.text() + "\n");
@@ -117,12 +126,23 @@ std::optional<ExerciseVerdict> kept_verdict(const Exercise& exercise, const fs::
       out.problem = CompileProblem{problem, json.at("where").as_text(), {}};
     out.finding = {json.at("expected").as_text(), json.at("came").as_text(), json.at("look").as_text()};
     out.digest = json.at("digest").as_text();
+    if (json.contains("picture")) out.picture = printable_lines(json.at("picture").as_text());
+    if (json.contains("checks")) out.checks = std::clamp<std::int64_t>(json.at("checks").as_integer(), 0, 3);
     out.is_whole = first_not_in(out.held, exercise) == nullptr;
     if (out.failed.empty() && !out.problem && !out.is_whole) return std::nullopt;
     return out;
   } catch (const Error&) {
     return std::nullopt;
   }
+}
+
+void refuse_early_solution(const Exercise& exercise, const fs::path& my) {
+  const ExerciseVerdict kept = kept_verdict(exercise, my).value_or(ExerciseVerdict());
+  if (kept.checks >= 3 || kept.passed()) return;
+  throw Error("the solution is shown after 3 checks of what you wrote: " + counted(3 - kept.checks, "check") +
+                  " to go",
+              "./isobar check " + exercise.lesson + " --solution",
+              "--hint helps with the next step; --solution --yes shows it now");
 }
 
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine, const fs::path& build) {

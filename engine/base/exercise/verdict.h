@@ -68,6 +68,8 @@ struct CheckFinding {
   std::string expected;
   std::string came;
   std::string look;
+  /// "expected A, came B; look at C".
+  std::string sentence() const { return "expected " + expected + ", came " + came + "; look at " + look; }
 };
 
 struct ExerciseVerdict {
@@ -75,8 +77,10 @@ struct ExerciseVerdict {
   std::string failed;                     ///< name of the first that did not hold; "" = none
   CheckFinding finding;                   ///< finding of that check
   std::optional<CompileProblem> problem;  ///< nothing was checked
+  std::string picture;                    ///< lines that a check which holds shows; "" = none
   bool is_whole = false;                  ///< every check of the exercise was reported as held
   std::string digest;                     ///< digest of the file that was checked
+  std::int64_t checks = 0;                ///< so far, where it was kept
   double compile_s = 0;
   double check_s = 0;
 
@@ -85,11 +89,17 @@ struct ExerciseVerdict {
   bool fails(const ExerciseCheck& check) const { return failed == check.name; }
 };
 
-/// Keeps beside the skeleton what a check came to, to be shown without checking again; a folder that
-/// cannot be written to keeps nothing.
+/// Whether the exercise's first step is done, and nothing else was begun: no mistake to report.
+bool has_first_step_alone(const Exercise& exercise, const MyFile& mine, const ExerciseVerdict& verdict);
+
+/// Keeps beside the skeleton what a check came to, to be shown without checking again, and counts it; a
+/// folder that cannot be written to keeps nothing.
 void keep_verdict(const Exercise& exercise, const std::filesystem::path& my, const ExerciseVerdict& verdict);
 /// Nothing where none is kept, or what is kept cannot be read.
 std::optional<ExerciseVerdict> kept_verdict(const Exercise& exercise, const std::filesystem::path& my);
+/// Error (exit code 2) before three checks, unless one has passed.
+void refuse_early_solution(const Exercise& exercise, const std::filesystem::path& my);
+
 /// Compiles the file and runs the check programs that lie in `build`/bin. Error (exit code 1) where they are
 /// not built, or this machine cannot compile, load or run what it takes.
 ExerciseVerdict check_exercise(const Exercise& exercise, const MyFile& mine,

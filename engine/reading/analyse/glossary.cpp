@@ -1,9 +1,11 @@
 #include "analyse/glossary.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/error.h"
 #include "core/files.h"
+#include "core/find.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -25,6 +27,14 @@ std::string plain(std::string_view name) {
       out, [](char c) { return c == '\t' || c == '-' || c == '_'; }, ' ');
   out.erase(std::ranges::unique(out, [](char a, char b) { return a == ' ' && b == ' '; }).begin(), out.end());
   return std::string(trimmed(out));
+}
+
+/// Null where there is none of this name.
+const Term* term_named(const Glossary& glossary, const std::string& name) {
+  const auto is_wanted = [wanted = plain(name)](const std::string& one) { return plain(one) == wanted; };
+  if (const Term* const term = find_where(glossary, [&](const Term& one) { return is_wanted(one.name); }))
+    return term;
+  return find_where(glossary, [&](const Term& one) { return std::ranges::any_of(one.also, is_wanted); });
 }
 
 }  // namespace
@@ -60,21 +70,26 @@ Glossary read_glossary(const std::filesystem::path& home) {
 }
 
 const Term& find_term(const Glossary& glossary, const std::string& name) {
-  const std::string wanted = plain(name);
-  const auto is_wanted = [&](const std::string& one) { return plain(one) == wanted; };
-  const auto by_name = std::ranges::find_if(glossary, [&](const Term& term) { return is_wanted(term.name); });
-  if (by_name != glossary.end()) return *by_name;
-  const auto by_other = std::ranges::find_if(
-      glossary, [&](const Term& term) { return std::ranges::any_of(term.also, is_wanted); });
-  if (by_other != glossary.end()) return *by_other;
+  if (const Term* const term = term_named(glossary, name)) return *term;
   std::vector<std::string> known;
   for (const Term& term : glossary) {
     known.push_back(plain(term.name));
     for (const std::string& other : term.also) known.push_back(plain(other));
   }
-  const std::string nearest = nearest_name(wanted, known);
+  const std::string nearest = nearest_name(plain(name), known);
   throw Error("the glossary does not know \"" + printable(name, 80) + "\"", "./isobar explain",
               (nearest.empty() ? "" : "did you mean " + nearest + "? ") + "./isobar explain lists all terms");
+}
+
+std::vector<const Term*> find_terms(const Glossary& glossary, const std::vector<std::string>& words) {
+  std::vector<const Term*> out;
+  for (std::span left(words); !left.empty();) {
+    std::size_t count = left.size();
+    while (count > 0 && term_named(glossary, joined(left.first(count), " ")) == nullptr) --count;
+    out.push_back(&find_term(glossary, count == 0 ? joined(words, " ") : joined(left.first(count), " ")));
+    left = left.subspan(count);
+  }
+  return out;
 }
 
 }  // namespace isobar

@@ -27,4 +27,7 @@ Glossary read_glossary(const std::filesystem::path& home);
 /// by another. Error (exit code 2) with the nearest one.
 const Term& find_term(const Glossary& glossary, const std::string& name);
 
+/// The terms that the words name one after the other: as many words for each as one term has.
+std::vector<const Term*> find_terms(const Glossary& glossary, const std::vector<std::string>& words);
+
 }  // namespace isobar

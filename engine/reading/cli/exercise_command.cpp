@@ -61,10 +61,13 @@ void add_finding(Report& out, const ExerciseVerdict& verdict) {
   out.wrapped("        look at   ", printable(finding.look, 600));
 }
 
-void add_hints(Report& out, const Exercise& exercise, const ExerciseCheck& check, int shown) {
-  const std::vector<std::string> hints = hints_of(exercise, check);
+int add_hints(Report& out, const Exercise& exercise, const ExerciseVerdict& verdict, bool one_more) {
+  const Hints hints = hints_of(exercise, verdict.failed, verdict.finding.sentence());
+  const int shown = shown_hints(exercise, my_folder(project_home()), hints, one_more);
   for (int i = 0; i < shown; ++i)
-    out.wrapped(fmt::format("        hint {}/{}  ", i + 1, hints.size()), hints[static_cast<std::size_t>(i)]);
+    out.wrapped(fmt::format("        hint {}/{}  ", i + 1, hints.texts.size()),
+                hints.texts[static_cast<std::size_t>(i)]);
+  return shown;
 }
 
 std::string path_words(const MyFile& mine) { return as_typed(mine.path).string(); }
@@ -100,6 +103,7 @@ Report exercise_report(const Exercise& exercise, const MyFile& mine, bool is_new
   out.line(exercise.lesson + "  " + exercise.title);
   out.line(fmt::format("  {}  {}:{}", is_new ? "skeleton put into" : "yours, as it was:", path_words(mine),
                        first_gap(mine.text)));
+  if (!exercise.first.empty()) out.wrapped("  ", exercise.first_step());
   out.wrapped("  ", exercise.text);
   out.line(fmt::format("  given and promised: {}; about {} minutes if you have read the page",
                        as_typed(exercise.folder / "exercise.h").string(), exercise.minutes));
@@ -136,26 +140,33 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
     out.line("  The exercise has changed since you began. What is different now in what is given:");
     add_difference(out, mine.given, mine.skeleton);
   }
+  const bool is_first_step = has_first_step_alone(exercise, mine, verdict);
   int shown = 0;
   if (verdict.problem) {
     add_problem(out, *verdict.problem);
   } else {
     for (const ExerciseCheck& check : exercise.checks) {
       out.line(fmt::format("  [{}] {}",
-                           verdict.holds(check)   ? 'x'
-                           : verdict.fails(check) ? '!'
-                                                  : ' ',
+                           verdict.holds(check)                     ? 'x'
+                           : verdict.fails(check) && !is_first_step ? '!'
+                                                                    : ' ',
                            check.says));
       if (!verdict.fails(check)) continue;
-      add_finding(out, verdict);
-      shown = shown_hints(exercise, my_folder(project_home()), check.name, wants_hint);
-      add_hints(out, exercise, check, shown);
+      if (!is_first_step) add_finding(out, verdict);
+      if (!is_first_step || wants_hint) shown = add_hints(out, exercise, verdict, wants_hint);
     }
     // What the checks did not have in mind has no name among them: a part that cannot even be loaded.
     if (!verdict.failed.empty() && exercise.find(verdict.failed) == nullptr) add_finding(out, verdict);
   }
   out.line(fmt::format("compiled in {:.1f} s, checked in {:.1f} s", verdict.compile_s, verdict.check_s));
-  if (verdict.passed()) {
+  if (((is_first_step && !wants_hint) || verdict.passed()) && !verdict.picture.empty()) {
+    out.line("What your first step does:");
+    out.lines(split(verdict.picture.substr(0, verdict.picture.size() - 1), '\n'));
+  }
+  if (is_first_step) {
+    out.wrapped("First step done; next: " + exercise.find(verdict.failed)->says +
+                ". --hint helps with it; --watch looks after each save");
+  } else if (verdict.passed()) {
     out.line("All of it holds.");
     out.wrapped("  ", exercise.after);
     out.line(fmt::format("next: {} trains with your part; ./isobar check {} --solution shows ours",
@@ -170,13 +181,14 @@ Report exercise_verdict(const Exercise& exercise, const MyFile& mine, const Exer
   const Json where = verdict.problem ? Json(verdict.problem->where) : Json();
   const CheckFinding& found = verdict.finding;
   out.json = ISOBAR_NAMED(exercise.lesson, file, verdict.passed(), checks, verdict.failed, found.expected,
-                          found.came, found.look, problem, where, hints, verdict.compile_s, verdict.check_s);
+                          found.came, found.look, problem, where, hints, verdict.picture, verdict.compile_s,
+                          verdict.check_s);
   return out;
 }
 
 struct CheckOptions {
-  bool wants_hint = false;
-  bool wants_solution = false;
+  bool wants_hint = false, wants_solution = false;
+  bool is_sure = false;  ///< to see the solution early
   bool json = false;
 };
 
@@ -186,10 +198,19 @@ MyFile own_file(const Exercise& exercise) {
   return find_my_file(exercise, my_folder(project_home()), "./isobar check " + exercise.lesson);
 }
 
-void keep_passed(const Exercise& exercise) {
-  const std::string beat = beat_name(Beat::build);
+/// Notes in the progress file, once, what was done for an exercise that is not built yet.
+void note(const Exercise& exercise, const std::string& what) {
   const auto file = progress_file();
-  if (!read_progress(file).has_beat(exercise.lesson, beat)) ProgressWriter(file).beat(exercise.lesson, beat);
+  const CourseProgress progress = read_progress(file);
+  if (!progress.has_done(exercise.lesson, kBuilt) && !progress.has_done(exercise.lesson, what))
+    ProgressWriter(file).done(exercise.lesson, what);
+}
+
+void show_solution(const Exercise& exercise, const CheckOptions& options) {
+  const MyFile mine = own_file(exercise);
+  if (!options.is_sure) refuse_early_solution(exercise, my_folder(project_home()));
+  solution_report(exercise, mine).print(options.json);
+  note(exercise, kSolutionShown);
 }
 
 bool check_once(const Exercise& exercise, const CheckOptions& options) {
@@ -198,7 +219,11 @@ bool check_once(const Exercise& exercise, const CheckOptions& options) {
   exercise_verdict(exercise, mine, verdict, options.wants_hint).print(options.json);
   std::fflush(stdout);
   keep_verdict(exercise, my_folder(project_home()), verdict);
-  if (verdict.passed()) keep_passed(exercise);
+  if (verdict.passed()) note(exercise, kBuilt);
+  const Hints hints = hints_of(exercise, verdict.failed, verdict.finding.sentence());
+  if (const int shown = kept_hints(exercise, my_folder(project_home()), hints);
+      options.wants_hint && shown > 0)
+    note(exercise, fmt::format("{}{} {}", kHintShown, hints.of, shown));
   return verdict.passed();
 }
 
@@ -253,13 +278,21 @@ std::string watch_until_left(const Exercise& exercise, const std::string& next, 
     const auto seen = fs::last_write_time(file);  // what is saved during the check is another file
     options.wants_hint = key == 'h';
     if (key == 'h' || key == kSaved) passed = check_once(exercise, options);
-    if (key == 's') solution_report(exercise, own_file(exercise)).print(/*as_json=*/false);
-    std::printf("waiting for you to save %s; h hint, s solution%s, q quit\n", as_typed(file).c_str(),
-                next.empty() ? "" : ", n next exercise");
+    if (key == 's') {
+      try {
+        show_solution(exercise, options);
+      } catch (const Error& error) {
+        say_error("", error);
+      }
+    }
+    std::string on = passed ? "Enter or n begins " + next + ", " : "n next exercise, ";
+    if (next.empty()) on.clear();
+    std::printf("waiting for you to save %s; %ss solution, %sq quit\n", as_typed(file).c_str(),
+                passed ? "" : "h hint, ", on.c_str());
     std::fflush(stdout);
     key = wait_for(keys, file, seen);
     if (key == 'q' || key == 4) return "";
-    if (key == 'n' && !next.empty()) return next;
+    if ((key == 'n' || (passed && key == '\n')) && !next.empty()) return next;
   }
 }
 
@@ -313,7 +346,8 @@ int check_exercise_command(const Words& words) {
   app.add("LESSON", name, "its number or name, such as 02");
   app.flag("--hint", options.wants_hint, "one more hint for the check that does not hold");
   app.flag("--solution", options.wants_solution,
-           "from your file to the solution, line by line; checks nothing");
+           "from your file to the solution, line by line, after three checks; checks nothing");
+  app.flag("--yes", options.is_sure, "with --solution: also before three checks of your file were made");
   app.flag("--watch", watches,
            "looks again after each save, until q; h, s and n ask for a hint, the solution, the next");
   app.flag("--json", options.json, "one JSON object instead of the text");
@@ -321,7 +355,7 @@ int check_exercise_command(const Words& words) {
   const LessonInfo lesson = named_lesson(name, "./isobar check LESSON");
   const Exercise exercise = read_exercise(project_home(), lesson.name);
   if (options.wants_solution) {
-    solution_report(exercise, own_file(exercise)).print(options.json);
+    show_solution(exercise, options);
     return 0;
   }
   if (watches) return watch(exercise);

@@ -6,6 +6,7 @@
 
 #include "00_sgd/exercise/part.h"
 #include "00_sgd/exercise/watched_ranks.h"
+#include "00_sgd/parts/path_plot.h"
 #include "check/check.h"
 #include "core/text.h"
 
@@ -42,6 +43,19 @@ std::string look_for(const Line& came, const std::vector<Hunch>& hunches, const 
   return otherwise;
 }
 
+/// The path that the part's steps walk over the page's points, by the gradient of all of them.
+std::vector<Line> walked_path(const Part& part, const LinePoints& points) {
+  Samples all(points.x.size());
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<Line> out = {first_line({}, 0, 0)};
+  for (int step = 0; step < 60; ++step) {
+    Line line = out.back();
+    part.take_step(line, line_gradient(points, line, all), 0.5);  // the page's rate
+    out.push_back(line);
+  }
+  return out;
+}
+
 void check_update(const Part& part) {
   Line line = {1, 2};
   const Line gradient = {0.5, -3};
@@ -54,6 +68,8 @@ void check_update(const Part& part) {
   expect(is_near(line, {0.95, 2.3}),
          {"slope 0.95, intercept 2.3 from slope 1, intercept 2 with gradient 0.5 and -3, lr 0.1", words(line),
           look_for(line, hunches, "take_step: lr times the gradient is taken off")});
+  const LinePoints points = draw_points({});
+  show(path_plot(points, walked_path(part, points)));
 }
 
 /// Runs `change` on the ranks' lines: what each has become.

@@ -80,7 +80,8 @@ void check_cut(const Part& part) {
     }
     expect(end == count, {fmt::format("{}: the last one to end behind all {}", cut, count),
                           fmt::format("{}, which end behind {}", in_words(chunks), end),
-                          "the numbers that are left over by the division"});
+                          end == 0 ? "chunk_of, which gives no chunk a number so far"
+                                   : "the numbers that are left over by the division"});
     const auto [least, most] =
         std::minmax_element(chunks.begin(), chunks.end(), [](auto& a, auto& b) { return a.count < b.count; });
     expect(most->count - least->count <= 1, {cut + ": sizes that differ by at most one", in_words(chunks),

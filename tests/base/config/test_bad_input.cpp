@@ -155,6 +155,7 @@ TEST_CASE("a lesson's sheet is checked like every other file") {
   CHECK_THAT(refused("titel = \"a\"\n"), says("mean title?") && says("lesson.toml:1:1"));
   CHECK_THAT(refused("[presets]\ngpu = \"short\"\n"), says("presets.gpu") && says("lesson.toml:2:1"));
   CHECK_THAT(refused("drops = [\"optim.lrr\"]\n"), says("no key \"optim.lrr\"") && says("mean optim.lr?"));
+  CHECK_THAT(refused("drops = [\"optim.rate\"]\n"), says("no key \"optim.rate\"") && says("mean optim.lr?"));
   CHECK_THAT(refused("introduces = [\"data.root\", 3]\n"), says("a list of strings"));
   CHECK_THAT(refused("diff_budget = -1\n"), says("from 0 to 1000"));
   CHECK_THAT(refused("diff_budget = 4294967297\n"), says("from 0 to 1000"));

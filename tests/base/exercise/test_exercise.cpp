@@ -114,7 +114,7 @@ TEST_CASE("Every exercise can be read, has a gap, and its solution is none of it
     CHECK((exercise.find(kRaceCheck) == nullptr || exercise.is_sanitized));
     for (const ExerciseCheck& check : exercise.checks) {
       CHECK(exercise.find(check.name) == &check);  // no two of one name
-      CHECK_THAT(hints_of(exercise, check).back(), says(exercise.file + ".cpp"));
+      CHECK_THAT(hints_of(exercise, check.name, "").texts.back(), says(exercise.file + ".cpp"));
     }
   }
   CHECK(count > 0);
@@ -164,7 +164,7 @@ TEST_CASE("Hints come one at a time, for the check that does not hold") {
   const Exercise exercise = project.exercise();
   fs::create_directories(project.my / ".given");
   const auto shown = [&](const char* check, bool more) {
-    return shown_hints(exercise, project.my, check, more);
+    return shown_hints(exercise, project.my, hints_of(exercise, check, ""), more);
   };
   CHECK(shown("one", false) == 1);
   CHECK(shown("one", false) == 1);
@@ -179,6 +179,79 @@ TEST_CASE("Hints come one at a time, for the check that does not hold") {
   CHECK(shown("one", false) <= 3);
   fs::remove_all(project.my);
   CHECK(shown("one", true) == 1);
+}
+
+TEST_CASE("A recognised mistake has hints of its own, counted from the first") {
+  const Project project(kSheet + std::string("[[mistake]]\nfinds = \"came 3\"\nhints = [\"not plus\"]\n"
+                                             "[[mistake]]\nfinds = \"came 33\"\nhints = [\"never\"]\n"));
+  const Exercise exercise = project.exercise();
+  fs::create_directories(project.my / ".given");
+  const CheckFinding plus{"2", "3", "twice"}, other{"2", "4", "twice"};
+  const Hints of_check = hints_of(exercise, "one", other.sentence());
+  CHECK(of_check.of == "one");
+  CHECK(of_check.texts.size() == 3);
+  const Hints own = hints_of(exercise, "one", plus.sentence());
+  CHECK(own.of == "one:1");
+  CHECK(own.texts.front() == "not plus");
+  CHECK_THAT(own.texts.back(), says("twice.cpp") && says("--solution"));
+  CHECK(hints_of(exercise, "load", plus.sentence()).of.empty());
+  CHECK(shown_hints(exercise, project.my, of_check, true) == 1);
+  CHECK(shown_hints(exercise, project.my, of_check, true) == 2);
+  CHECK(shown_hints(exercise, project.my, own, false) == 1);
+  CHECK(shown_hints(exercise, project.my, own, true) == 2);
+  CHECK(kept_hints(exercise, project.my, own) == 2);
+  CHECK(kept_hints(exercise, project.my, of_check) == 1);
+}
+
+TEST_CASE("The solution is kept back until three checks were made, or all holds") {
+  const Project project;
+  const Exercise exercise = project.exercise();
+  place_my_file(exercise, project.my);
+  const auto refusal = [&] { return error_of([&] { refuse_early_solution(exercise, project.my); }); };
+  CHECK_THAT(refusal(), says("3 checks to go") && says("--hint") && says("--yes"));
+  ExerciseVerdict verdict;
+  verdict.failed = "one";
+  for (const char* const left : {"2 checks to go", "1 check to go"}) {
+    keep_verdict(exercise, project.my, verdict);
+    CHECK_THAT(refusal(), says(left));
+  }
+  keep_verdict(exercise, project.my, verdict);
+  CHECK(kept_verdict(exercise, project.my)->checks == 3);
+  CHECK_NOTHROW(refuse_early_solution(exercise, project.my));
+  fs::remove(project.my / ".given/01_baseline.json");
+  CHECK_THAT(refusal(), says("3 checks to go"));
+  verdict = {};
+  verdict.held = {"one", "none"};
+  keep_verdict(exercise, project.my, verdict);
+  CHECK_NOTHROW(refuse_early_solution(exercise, project.my));
+}
+
+TEST_CASE("A first step that holds, with the rest as it was given, is no mistake") {
+  const std::string first = "first = \"one\"\nfirst_minutes = 3\nfirst_text = \"Double one.\"\n";
+  const Project project(first + kSheet);
+  project.write("twice.cpp",
+                kSolution + std::string("void none() {\n  // BEGIN Nothing.\n  return;\n  // END\n}\n"));
+  const Exercise exercise = project.exercise();
+  CHECK(exercise.first_step() == "first, about 3 minutes: Double one.");
+  place_my_file(exercise, project.my);
+  MyFile mine = read_my_file(exercise, project.my);
+  ExerciseVerdict verdict;
+  verdict.failed = "one";
+  CHECK_FALSE(has_first_step_alone(exercise, mine, verdict));
+  verdict.held = {"one"};
+  verdict.failed = "none";
+  verdict.picture = "a\nb\n";
+  mine.text.replace(mine.text.find("  // YOU: Double it.\n  return 0;"), 31, "  return x + x;");
+  CHECK(has_first_step_alone(exercise, mine, verdict));
+  keep_verdict(exercise, project.my, verdict);
+  CHECK(kept_verdict(exercise, project.my)->picture == "a\nb\n");
+  mine.text += "// more\n";
+  CHECK_FALSE(has_first_step_alone(exercise, mine, verdict));
+  CHECK_FALSE(MyFile().rest_is_untouched());
+  CHECK_THAT(error_of([&] { Project("first = \"two\"\n" + std::string(kSheet)).exercise(); }),
+             says("a first step wants the name of a check"));
+  CHECK_THAT(error_of([&] { Project(kSheet + std::string("[[mistake]]\nfinds = \"x\"\n")).exercise(); }),
+             says("a mistake wants finds and hints"));
 }
 
 TEST_CASE("What an exercise may include") {

@@ -65,6 +65,22 @@ TEST_CASE("a glossary is sections with sentences, other names, and related terms
   CHECK_THAT(error_of([&] { find_term({}, ""); }), says("lists all terms"));
 }
 
+TEST_CASE("words are taken as many at a time as a term has") {
+  const Glossary glossary =
+      parse_glossary("## peak memory\nOne.\n## ring\nTwo.\n## peak\nThree.\n", "words.md");
+  const auto found = [&](const std::vector<std::string>& words) {
+    std::string out;
+    for (const Term* const term : find_terms(glossary, words)) out += term->text;
+    return out;
+  };
+  CHECK(found({"ring", "Peak", "memory"}) == "Two.One.");
+  CHECK(found({"peak memory", "ring"}) == "One.Two.");
+  CHECK(found({"peak", "ring"}) == "Three.Two.");
+  CHECK(found({}).empty());
+  CHECK_THAT(error_of([&] { found({"peak", "memry"}); }), says("did you mean peak memory?"));
+  CHECK_THAT(error_of([&] { found({"ring", "x"}); }), says("\"ring x\"") && says("lists all"));
+}
+
 TEST_CASE("a name of its own comes before another name of an earlier term") {
   const Glossary glossary = parse_glossary("## a\nOne.\nalso: b\n## b\nTwo.\n", "words.md");
   CHECK(find_term(glossary, "B").text == "Two.");
