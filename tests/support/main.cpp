@@ -40,6 +40,7 @@ int main(int argc, char** argv) {
   for (const int one : {SIGINT, SIGQUIT, SIGHUP}) std::signal(one, SIG_DFL);
   // Tests that count processors and threads say themselves what an environment gives.
   for (const char* const name : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"}) unsetenv(name);
+  setenv("ISOBAR_LEARNER", "0", 1);  // choices stand as in the file
   // Said by CMake (isobar_test), whose own limit comes later and says only which program it was.
   std::optional<isobar::Deadline> limit;
   if (const char* const seconds = std::getenv("ISOBAR_TEST_LIMIT_S"))

@@ -203,7 +203,7 @@ Answer answer_of_runs(const Question& question, const std::vector<std::filesyste
 std::string choice_words(const Question& question, const std::string& key) {
   for (std::size_t i = 0; i < question.choices.size(); ++i) {
     if (question.choices[i].key != key) continue;
-    return std::string(1, static_cast<char>('a' + i % 26)) + ": " + question.choices[i].text;
+    return std::string(1, static_cast<char>('a' + i % 26)) + ": " + question.choices[i].asked_as();
   }
   return key;
 }

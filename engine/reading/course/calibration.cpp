@@ -34,7 +34,7 @@ Calibration calibrate(const CourseProgress& progress) {
   Calibration out;
   std::set<std::string> seen;
   for (const StoredReveal& reveal : progress.reveals) {
-    if (!seen.insert(reveal.id).second) continue;
+    if (reveal.outcome == outcome_name(Outcome::provisional) || !seen.insert(reveal.id).second) continue;
     const StoredAnswer& answer = progress.answers[reveal.of];
     ++out.asked;
     out.right += reveal.outcome == outcome_name(Outcome::right) ? 1U : 0U;

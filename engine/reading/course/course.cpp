@@ -1,6 +1,7 @@
 #include "course/course.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "analyse/run_case.h"
 #include "analyse/run_prediction.h"
@@ -9,6 +10,8 @@
 #include "core/find.h"
 #include "core/text.h"
 #include "course/page_section.h"
+#include "course/recorded_truth.h"
+#include "course/variant.h"
 
 namespace isobar {
 
@@ -16,7 +19,25 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kBeatNames[] = {"read", "predict", "run", "reveal", "break", "build"};
+constexpr const char* kLessonPartNames[] = {"read", "goal", "build"};
+
+std::string help_text(const std::string& lesson, const CourseProgress& progress) {
+  const std::vector<std::string>* const done = find_in(progress.done, lesson);
+  const auto hints = done == nullptr ? 0 : std::ranges::count_if(*done, [](const std::string& what) {
+    return what.starts_with(kHintShown);
+  });
+  std::vector<std::string> out;
+  if (progress.has_done(lesson, kSolutionShown)) out.emplace_back("the solution");
+  if (hints > 0) out.push_back(counted(hints, "hint"));
+  return out.empty() ? "" : "with " + joined(out);
+}
+
+/// Error (exit code 2) where it can no longer be drawn.
+Question answered_variant(const Question& question, const StoredAnswer& stored) {
+  if (std::optional<Question> out = variant_of(question, stored.drawn)) return *std::move(out);
+  throw Error("the question no longer draws " + printable(stored.drawn, 80), question.id,
+              "./isobar quiz " + shell_quoted(question.id) + " --again asks it again");
+}
 
 /// The stored answer, for the question of now.
 Answer answer_again(const Question& question, const StoredAnswer& stored) {
@@ -91,34 +112,60 @@ Revealed graded_now(const Question& question, const Answer& answer, const fs::pa
   return out;
 }
 
-bool is_stored(const CourseProgress& progress, const std::string& lesson, Beat beat) {
-  return progress.has_beat(lesson, beat_name(beat));
+/// Where other programs disturbed the runs: what was recorded elsewhere, beside the runs as they are.
+void take_recorded(const Question& question, const Answer& answer, const fs::path& home,
+                   const std::vector<FoundRuns>& found, bool is_busy, Revealed& out) {
+  const bool is_disturbed =
+      std::ranges::any_of(found, [](const FoundRuns& one) { return !one.disturbed.empty(); });
+  if (!is_timed(question) || (!is_busy && !is_disturbed)) return;
+  std::optional<Truth> recorded = recorded_truth(home, question);
+  if (!recorded) return;
+  out.truth = *std::move(recorded);
+  take_nearest(question, answer, out.truth);
+  out.graded = grade(question, answer, out.truth);
+  if (question.kind == AnswerKind::number) {
+    out.graded.outcome = Outcome::provisional;
+    out.graded.says = out.graded.about = "";
+  }
+  out.instead = "other programs use the processors here";
+  for (const FoundRuns& one : found) {
+    const fs::path* const run = !one.folders.empty()     ? &one.folders.front()
+                                : !one.disturbed.empty() ? &one.disturbed.front()
+                                                         : nullptr;
+    if (run == nullptr) continue;
+    out.cases.insert_or_assign(one.wanted.name, read_case(*run));
+    out.runs.push_back(fs::absolute(*run).lexically_normal().string());
+  }
 }
 
-/// The questions of a beat that are at least in this state.
-BeatState counted_beat(Beat beat, const char* asked_in, QuestionState least,
-                       const std::vector<Question>& questions, const CourseProgress& progress) {
-  BeatState out{.beat = beat};
-  for (const Question& question : questions) {
-    if (question.beat != asked_in) continue;
-    ++out.of;
-    out.so_far += state_of(question, progress) >= least ? 1U : 0U;
+GoalState goal_state(const std::vector<Question>& of_goal, const CourseProgress& progress) {
+  GoalState out{.of = of_goal.size()};
+  for (const Question& question : of_goal) {
+    if (state_of(question, progress) != QuestionState::revealed) continue;
+    ++out.revealed;
+    if (has_new(question, progress)) out.again.push_back(question.id);
   }
-  out.done = out.so_far == out.of;
+  std::size_t provisional = 0;
+  for (const Question& question : of_goal) {
+    const StoredReveal* const reveal = progress.reveal(question.id);
+    provisional += reveal != nullptr && reveal->outcome == outcome_name(Outcome::provisional);
+  }
+  std::size_t wrong = 0, in_a_row = 0;
+  for (const StoredReveal& reveal : progress.reveals) {
+    if (find_by(of_goal, &Question::id, reveal.id) == nullptr) continue;
+    if (reveal.outcome == outcome_name(Outcome::not_right)) {
+      ++wrong;
+      in_a_row = 0;
+    } else if (reveal.outcome == outcome_name(Outcome::right) && is_new_answer(progress, reveal.of)) {
+      ++in_a_row;
+    }
+  }
+  constexpr std::size_t kMostInARow = 2;
+  out.earned =
+      out.of > 0 && out.revealed == out.of && provisional == 0 && in_a_row >= std::min(wrong, kMostInARow);
+  out.waits = provisional > 0;
+  if (out.earned) out.again.clear();
   return out;
-}
-
-/// Whether the newest reveal of each question that serves it was right.
-bool is_reached(int goal, const std::vector<Question>& questions, const CourseProgress& progress) {
-  bool is_served = false;
-  for (const Question& question : questions) {
-    if (question.goal != goal) continue;
-    is_served = true;
-    const auto newest = std::find_if(progress.reveals.rbegin(), progress.reveals.rend(),
-                                     [&](const StoredReveal& one) { return one.id == question.id; });
-    if (newest == progress.reveals.rend() || newest->outcome != outcome_name(Outcome::right)) return false;
-  }
-  return is_served;
 }
 
 }  // namespace
@@ -128,16 +175,24 @@ QuestionState state_of(const Question& question, const CourseProgress& progress)
   return progress.reveal(question.id) == nullptr ? QuestionState::committed : QuestionState::revealed;
 }
 
-Revealed reveal_question(const Question& question, const fs::path& home, const fs::path& runs,
-                         const fs::path& progress_file) {
+Truth truth_of_runs(const Question& question, const fs::path& home, const fs::path& runs) {
+  const Rule* const rule = rule_named(question.rule);
+  return rule->find(rule_input(question, home, find_runs(question, home, runs, nullptr)));
+}
+
+Revealed reveal_question(const Question& asked, const fs::path& home, const fs::path& runs,
+                         const fs::path& progress_file, bool is_busy) {
   const CourseProgress progress = read_progress(progress_file);
-  const StoredAnswer* const stored = progress.answer(question.id);
-  if (stored == nullptr) refuse_reveal(question.id, progress_file);
+  const StoredAnswer* const stored = progress.answer(asked.id);
+  if (stored == nullptr) refuse_reveal(asked.id, progress_file);
+  const Question question = answered_variant(asked, *stored);
   const Answer answer = answer_again(question, *stored);
   const std::vector<FoundRuns> found = find_runs(question, home, runs, nullptr);
   FormulaStep formula;
   Revealed out = graded_now(question, answer, home, found, &formula);
   out.answer = *stored;
+  if (out.graded.outcome == Outcome::cannot_answer)
+    take_recorded(question, answer, home, found, is_busy, out);
   if (out.graded.outcome == Outcome::cannot_answer) {
     out.command = missing_command(found, out.truth.missing);
     if (out.command.empty()) out.command = missing_command(found, "");
@@ -147,14 +202,18 @@ Revealed reveal_question(const Question& question, const fs::path& home, const f
   return out;
 }
 
-std::optional<Revealed> recalled(const Question& question, const CourseProgress& progress,
-                                 const fs::path& home, const std::vector<FoundRuns>& found) {
-  const StoredAnswer* const stored = progress.answer(question.id);
-  const StoredReveal* const reveal = progress.reveal(question.id);
+std::optional<Revealed> recalled(const Question& asked, const CourseProgress& progress, const fs::path& home,
+                                 const std::vector<FoundRuns>& found) {
+  const StoredAnswer* const stored = progress.answer(asked.id);
+  const StoredReveal* const reveal = progress.reveal(asked.id);
   if (stored == nullptr || reveal == nullptr) return std::nullopt;
   try {
-    Revealed out = graded_now(question, answer_again(question, *stored), home, found, nullptr);
+    const Question question = answered_variant(asked, *stored);
+    const Answer answer = answer_again(question, *stored);
+    Revealed out = graded_now(question, answer, home, found, nullptr);
     out.answer = *stored;
+    if (out.graded.outcome == Outcome::cannot_answer)
+      take_recorded(question, answer, home, found, reveal->source.starts_with("recorded"), out);
     if (outcome_name(out.graded.outcome) == reveal->outcome) return out;
   } catch (const Error&) {  // the question is another one by now, or its runs cannot be read
   }
@@ -167,29 +226,69 @@ std::string reveal_page(const fs::path& home, const Question& question) {
   return page_section(read_text_file(file, kMostPageBytes), question.id.substr(question.id.find('.') + 1));
 }
 
-const char* beat_name(Beat beat) { return kBeatNames[static_cast<std::size_t>(beat)]; }
+std::string LessonPart::name() const {
+  const std::string name = kLessonPartNames[static_cast<std::size_t>(kind)];
+  return kind == PartKind::goal ? name + " " + std::to_string(goal) : name;
+}
+
+std::size_t LessonProgress::earned() const {
+  return static_cast<std::size_t>(std::ranges::count(goals, true, &GoalState::earned));
+}
+
+std::size_t LessonProgress::to_try_again() const {
+  std::size_t out = 0;
+  for (const GoalState& goal : goals) out += goal.revealed == goal.of ? goal.again.size() : 0;
+  return out;
+}
+
+std::vector<Question> questions_of(const std::vector<Question>& questions, int goal) {
+  std::vector<Question> out;
+  std::ranges::copy_if(questions, std::back_inserter(out),
+                       [&](const Question& one) { return one.goal == goal; });
+  std::ranges::stable_partition(out, [](const Question& one) { return one.beat != kBreakBeat; });
+  return out;
+}
+
+std::vector<std::vector<Question>> rounds_of(const std::vector<Question>& of_goal) {
+  constexpr std::size_t kMostInARound = 4;
+  std::vector<std::vector<Question>> out;
+  for (const bool breaks : {false, true}) {
+    std::vector<Question> some;
+    std::ranges::copy_if(of_goal, std::back_inserter(some),
+                         [&](const Question& one) { return (one.beat == kBreakBeat) == breaks; });
+    const std::size_t rounds = (some.size() + kMostInARound - 1) / kMostInARound;
+    for (std::size_t i = 0; i < rounds; ++i) {  // nearly equal: no question is left alone
+      const auto begin = some.begin() + static_cast<std::ptrdiff_t>(i * some.size() / rounds);
+      const auto end = some.begin() + static_cast<std::ptrdiff_t>((i + 1) * some.size() / rounds);
+      out.emplace_back(begin, end);
+    }
+  }
+  return out;
+}
 
 LessonProgress lesson_progress(const std::string& lesson, const std::vector<Question>& questions,
                                std::size_t goals, bool builds, const CourseProgress& progress) {
   LessonProgress out;
   out.lesson = lesson;
-  const auto count = [&](Beat beat, const char* asked_in, QuestionState least) {
-    return counted_beat(beat, asked_in, least, questions, progress);
-  };
-  out.beats = {{.beat = Beat::read, .done = is_stored(progress, lesson, Beat::read)},
-               count(Beat::predict, "predict", QuestionState::committed),
-               {.beat = Beat::run},
-               count(Beat::reveal, "predict", QuestionState::revealed),
-               count(Beat::breaking, "break", QuestionState::revealed),
-               {.beat = Beat::build,
-                .done = !builds || is_stored(progress, lesson, Beat::build),
-                .of = builds ? 1U : 0U}};
-  out.beats.back().so_far = out.beats.back().is_done() ? 1 : 0;
-  const BeatState& revealed = out.beats[3];
-  out.beats[2].done = is_stored(progress, lesson, Beat::run) || (revealed.of > 0 && revealed.done);
-  for (std::size_t goal = 1; goal <= goals; ++goal)
-    out.goals.push_back(is_reached(static_cast<int>(goal), questions, progress));
-  if (const BeatState* const next = find_by(out.beats, &BeatState::done, false)) out.next = next->beat;
+  const bool is_read = progress.has_done(lesson, "read"), is_built = progress.has_done(lesson, kBuilt);
+  out.parts.push_back({.kind = PartKind::read, .done = is_read, .ticked = is_read});
+  for (int number = 1; number <= static_cast<int>(goals); ++number) {
+    const GoalState goal = goal_state(questions_of(questions, number), progress);
+    out.goals.push_back(goal);
+    out.parts.push_back({.kind = PartKind::goal,
+                         .goal = number,
+                         .done = goal.revealed == goal.of,
+                         .ticked = goal.earned,
+                         .of = goal.of,
+                         .so_far = goal.revealed});
+  }
+  out.parts.push_back({.kind = PartKind::build,
+                       .done = !builds || is_built,
+                       .ticked = is_built,
+                       .help = is_built ? help_text(lesson, progress) : ""});
+  for (std::size_t i = 0; i < out.parts.size() && !out.next; ++i) {
+    if (!out.parts[i].done) out.next = i;
+  }
   return out;
 }
 

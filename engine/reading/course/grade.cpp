@@ -121,17 +121,28 @@ double nearest_number(const Answer& answer, const Truth& truth) {
   return best;
 }
 
+/// "2.4", "23".
+std::string times_text(double factor) {
+  return short_number(factor < 10 ? std::round(factor * 10) / 10 : std::round(factor));
+}
+
 std::string off_by_words(const Question& question, const Answer& answer, const Truth& truth) {
   if (question.kind != AnswerKind::number) return "";
-  const bool is_measured = truth.source.starts_with("measured") || truth.source.starts_with("recorded");
-  const char* const what = is_measured ? "what was measured" : "what it is";
+  const char* const what = truth.source.starts_with("measured")   ? "what was measured"
+                           : truth.source.starts_with("recorded") ? "what was recorded"
+                                                                  : "the right value";
   const double right = std::isfinite(truth.number) ? truth.number : nearest_number(answer, truth);
+  const double tolerance = question.tolerance.value_or(kUsualTolerance);
+  const std::string within = tolerance > 0 ? fmt::format(" (right within {:.2g} %)", 100 * tolerance) : "";
   if (answer.number > 0 && right > 0) {
     const double factor = answer.number / right;
     if (std::abs(factor - 1) < 0.005) return std::string("the same as ") + what;
-    if (factor < 0.095) return fmt::format("{:.2g} times {}", factor, what);
-    return fmt::format("{} times {}",
-                       short_number(factor < 10 ? std::round(factor * 100) / 100 : std::round(factor)), what);
+    if (factor > 0.5 && factor < 2) {
+      const double percent = std::abs(factor - 1) * 100;
+      return fmt::format("{:.2g} % {} {}{}", percent, factor > 1 ? "above" : "below", what, within);
+    }
+    if (factor > 1) return fmt::format("{} times {}{}", times_text(factor), what, within);
+    return fmt::format("{} is {} times as much{}", what, times_text(1 / factor), within);
   }
   const double difference = answer.number - right;
   if (difference == 0) return std::string("the same as ") + what;
@@ -167,7 +178,7 @@ const Misconception* misconception(const Question& question, const Answer& answe
 }  // namespace
 
 const char* outcome_name(Outcome outcome) {
-  static constexpr const char* kNames[] = {"right", "not right", "cannot answer"};
+  static constexpr const char* kNames[] = {"right", "not right", "cannot answer", "provisional"};
   return kNames[static_cast<std::size_t>(outcome)];
 }
 
@@ -224,8 +235,10 @@ Graded grade(const Question& question, const Answer& answer, const Truth& truth)
   figures["truth"] = out.truth;
   out.reveal = filled(question.reveal, figures, question.origin);
   const Misconception* const wrong = misconception(question, answer, truth);
-  if (out.outcome == Outcome::not_right && wrong != nullptr)
+  if (out.outcome == Outcome::not_right && wrong != nullptr) {
     out.says = filled(wrong->says, figures, question.origin);
+    out.about = wrong->about;
+  }
   return out;
 }
 

@@ -7,7 +7,9 @@
 
 namespace isobar {
 
-enum class Outcome { right, not_right, cannot_answer };
+/// provisional: a number about the learner's machine beside one that was recorded elsewhere; it is graded
+/// once runs of their own can be.
+enum class Outcome { right, not_right, cannot_answer, provisional };
 const char* outcome_name(Outcome outcome);
 
 struct Graded {
@@ -18,6 +20,7 @@ struct Graded {
   std::string off_by;  ///< for a number: "0.6 times what was measured"; "" = no number
   std::string
       says;  ///< the misconception that this answer usually comes from, placeholders filled; "" = none
+  std::string about;   ///< Misconception::about of it
   std::string reveal;  ///< the question's text, placeholders filled
   std::string source;
 };

@@ -135,7 +135,7 @@ void look_for(const std::vector<KnownRun>& known, bool is_timed, FoundRuns& out,
     }
   }
   if (is_timed) {
-    out.disturbed = disturbed.size();
+    out.disturbed = std::move(disturbed);
     return;
   }
   const auto enough = static_cast<std::size_t>(out.wanted.repeats);
@@ -149,7 +149,7 @@ double start_of(const LessonInfo& lesson) { return lesson.stands_alone ? kStartA
 
 FoundRuns find_one(const NeededRun& wanted, bool is_timed, const fs::path& home,
                    const std::vector<KnownRun>& known, const MachineRates* rates) {
-  FoundRuns out{.wanted = wanted};
+  FoundRuns out{.wanted = wanted, .is_timed = is_timed};
   if (!wanted.recorded.empty()) {
     const fs::path folder = home / "lessons" / wanted.recorded;
     if (is_run_folder(folder)) {
@@ -275,8 +275,10 @@ void add_missing(std::vector<FoundRuns>& missing, const std::vector<FoundRuns>& 
         one.command.empty() ? nullptr : find_by(missing, &FoundRuns::command, one.command);
     if (same == nullptr) {
       missing.push_back(one);
-    } else if (one.missing > same->missing) {
-      *same = one;
+    } else {
+      const bool is_timed = one.is_timed && same->is_timed;  // who asks for no time takes it as it is
+      if (one.missing > same->missing) *same = one;
+      same->is_timed = is_timed;
     }
   }
 }
@@ -322,11 +324,11 @@ RuleInput rule_input(const Question& question, const fs::path& home, const std::
   RuleInput out{.question = question, .runs = {}, .home = home};
   for (const FoundRuns& one : found) {
     if (one.folders.empty()) {
-      if (one.disturbed > 0) out.runs[one.wanted.name].crowded = one.disturbed;
+      if (!one.disturbed.empty()) out.runs[one.wanted.name].crowded = one.disturbed.size();
       continue;
     }
     RunCase read = read_case(one.folders.front());
-    read.crowded = one.disturbed;
+    read.crowded = one.disturbed.size();
     for (std::size_t i = 1; i < one.folders.size(); ++i) {
       read.repeats.push_back(steady_figures(one.folders[i]));
       read.folders.push_back(one.folders[i]);

@@ -16,12 +16,13 @@ namespace isobar {
 struct FoundRuns {
   NeededRun wanted;
   LoadedConfig config = {};  ///< its configuration; that of a recorded one is in its folder
-  std::vector<std::filesystem::path> folders = {};  ///< finished runs with these settings, newest first
-  std::size_t disturbed = 0;                        ///< other runs that a rule about times left out
-  std::int64_t missing = 0;                         ///< repeats that are still to be made
-  std::string cannot = "";                          ///< why they cannot be made here; "" = they can
-  std::string command = "";                         ///< command that makes one
-  double cost_s = 0;                                ///< time to make all that is missing
+  std::vector<std::filesystem::path> folders = {};    ///< finished runs with these settings, newest first
+  bool is_timed = false;                              ///< a rule about times asks for it
+  std::vector<std::filesystem::path> disturbed = {};  ///< other runs that such a rule left out
+  std::int64_t missing = 0;                           ///< repeats that are still to be made
+  std::string cannot = "";                            ///< why they cannot be made here; "" = they can
+  std::string command = "";                           ///< command that makes one
+  double cost_s = 0;                                  ///< time to make all that is missing
 };
 
 /// What such a run is started with, besides its ranks: presets of processors stay on them, also where a GPU

@@ -12,6 +12,7 @@
 #include "course/question.h"
 #include "course/rules.h"
 #include "course/units.h"
+#include "course/variant.h"
 
 namespace isobar {
 namespace {
@@ -23,6 +24,18 @@ std::vector<std::string> text_or_texts(Entry entry) {
   if (std::holds_alternative<std::string>(entry.value)) return {text_in(entry)};
   if (const auto* const whole = std::get_if<std::int64_t>(&entry.value)) return {std::to_string(*whole)};
   if (const auto* const number = std::get_if<double>(&entry.value)) return {fmt::format("{}", *number)};
+  return texts_in(entry);
+}
+
+/// A list of numbers or strings, as texts.
+std::vector<std::string> drawn_in(Entry entry) {
+  const auto texts = [](const auto& numbers) {
+    std::vector<std::string> out;
+    for (const auto number : numbers) out.push_back(fmt::format("{}", number));
+    return out;
+  };
+  if (const auto* const whole = std::get_if<std::vector<std::int64_t>>(&entry.value)) return texts(*whole);
+  if (const auto* const numbers = std::get_if<std::vector<double>>(&entry.value)) return texts(*numbers);
   return texts_in(entry);
 }
 
@@ -80,13 +93,17 @@ const TomlKeys<RunDraft>& run_keys() {
 struct Draft : Question {
   std::vector<std::string> sets;      ///< settings of all its runs
   std::vector<TomlTable> run_tables;  ///< taken once `sets` is known
+  std::map<std::string, std::vector<std::string>> draws;
 };
 
 const TomlKeys<Draft>& question_keys() {
   static const TomlKeys<QuestionChoice> kChoiceKeys(
-      "a choice", {{"key", &QuestionChoice::key}, {"text", &QuestionChoice::text}});
+      "a choice", {{"key", &QuestionChoice::key},
+                   {"text", &QuestionChoice::text},
+                   {"shows", [](Entry entry, QuestionChoice& out) { out.shows = settings_in(entry); }}});
   static const TomlKeys<Misconception> kWrongKeys(
-      "a wrong answer", {{"answer", &Misconception::answer}, {"says", &Misconception::says}});
+      "a wrong answer",
+      {{"answer", &Misconception::answer}, {"says", &Misconception::says}, {"about", &Misconception::about}});
   static const TomlKeys<Draft> kKeys(
       "a question",
       {{"id", &Draft::id},
@@ -120,6 +137,8 @@ const TomlKeys<Draft>& question_keys() {
        {"set", [](Entry entry, Draft& out) { out.sets = settings_in(entry); }},
        {"rule", &Draft::rule},
        {"with.", [](Entry entry, Draft& out) { out.with[entry.key.substr(5)] = text_or_texts(entry); }},
+       {"draw.", [](Entry entry, Draft& out) { out.draws[entry.key.substr(5)] = drawn_in(entry); }},
+       {"core", &Draft::is_core},
        {"hints", &Draft::hints},
        {"wrong", &Draft::wrong, kWrongKeys},
        {"reveal", &Draft::reveal},
@@ -129,15 +148,19 @@ const TomlKeys<Draft>& question_keys() {
 }
 
 /// What all runs of a file take over, and its questions.
-struct QuestionFile : NeededRun {
+struct QuestionFile : NeededRun, LessonForm {
   std::vector<TomlTable> questions;
-  std::vector<std::string> opens_with;
 };
 
 const TomlKeys<QuestionFile>& file_keys() {
+  static const TomlKeys<LessonForm::Goal> kGoalKeys("a goal", {{"reads", &LessonForm::Goal::reads},
+                                                               {"closes", &LessonForm::Goal::closes},
+                                                               {"notice", &LessonForm::Goal::notice},
+                                                               {"try", &LessonForm::Goal::next}});
   static const TomlKeys<QuestionFile> kKeys(
       "a file of questions",
       {{"opens_with", &QuestionFile::opens_with},
+       {"goal", &QuestionFile::goals, kGoalKeys},
        {"preset", &QuestionFile::preset},
        {"steps", &QuestionFile::steps, 1, kMostSteps},
        {"repeats", &QuestionFile::repeats, 1, kMostRepeats},
@@ -184,17 +207,23 @@ Question question_of(const TomlTable& table, const std::string& lesson, const Ne
     if (!names.insert(name).second)
       throw Error("two runs are called " + printable(name, 80), run.origin, "each has its own name");
   }
-  check_question(draft);
-  return draft;
+  if (draft.draws.empty()) {
+    check_question(draft);
+    return draft;
+  }
+  draft.variants = drawn_values(draft, draft.draws);
+  draft.form = std::make_shared<const Question>(draft);
+  for (std::size_t n = 0; n < draft.variants.size(); ++n) check_question(variant(draft, n));
+  return variant(draft, 0);
 }
 
 }  // namespace
 
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
-                                      const std::string& lesson, std::vector<std::string>* opens_with) {
+                                      const std::string& lesson, LessonForm* form) {
   QuestionFile all;
   file_keys().take(parse_toml(text, file), all);
-  if (opens_with != nullptr) *opens_with = all.opens_with;
+  if (form != nullptr) *form = all;
   std::vector<Question> out;
   for (const TomlTable& table : all.questions) {
     out.push_back(question_of(table, lesson, all));

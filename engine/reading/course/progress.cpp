@@ -65,7 +65,9 @@ void take_answer(const Json& line, std::size_t number, CourseProgress& out) {
                          .lesson = text_in_line(line, "lesson"),
                          .kind = text_in_line(line, "asked"),
                          .runs = texts_in_line(line, "runs"),
-                         .line = number});
+                         .line = number,
+                         .drawn = text_in_line(line, "drawn"),
+                         .thought = text_in_line(line, "thought")});
 }
 
 /// Index of the answer that a reveal graded; lines of before had no `of` and were of the newest.
@@ -89,24 +91,25 @@ void take_reveal(const Json& line, std::size_t, CourseProgress& out) {
                       .runs = texts_in_line(line, "runs"),
                       .time = text_in_line(line, "time"),
                       .formula_ms = number_in_line(line, "formula_ms"),
-                      .step_ms = number_in_line(line, "step_ms")};
+                      .step_ms = number_in_line(line, "step_ms"),
+                      .about = text_in_line(line, "about")};
   const std::optional<std::size_t> of = answer_revealed(line, reveal.id, out);
   if (!of) damaged("a reveal of " + printable(reveal.id, 80) + " whose answer is not there");
   reveal.of = *of;
   out.reveals.push_back(std::move(reveal));
 }
 
-void take_beat(const Json& line, std::size_t, CourseProgress& out) {
-  std::vector<std::string>& beats = out.beats[line.at("lesson").as_text()];
-  const std::string& beat = line.at("beat").as_text();
-  if (!holds(beats, beat)) beats.push_back(beat);
+void take_done(const Json& line, std::size_t, CourseProgress& out) {
+  std::vector<std::string>& done = out.done[line.at("lesson").as_text()];
+  const std::string& what = line.at("beat").as_text();
+  if (!holds(done, what)) done.push_back(what);
 }
 
 struct LineKind {
   const char* name;
   void (*take)(const Json& line, std::size_t number, CourseProgress& out);
 };
-constexpr LineKind kLineKinds[] = {{"answer", take_answer}, {"reveal", take_reveal}, {"beat", take_beat}};
+constexpr LineKind kLineKinds[] = {{"answer", take_answer}, {"reveal", take_reveal}, {"beat", take_done}};
 
 struct NewerSchema {
   std::int64_t schema;
@@ -241,9 +244,9 @@ const StoredReveal* CourseProgress::reveal(const std::string& id) const {
   return newest ? reveal_of(*newest) : nullptr;
 }
 
-bool CourseProgress::has_beat(const std::string& lesson, const std::string& beat) const {
-  const auto done = beats.find(lesson);
-  return done != beats.end() && holds(done->second, beat);
+bool CourseProgress::has_done(const std::string& lesson, const std::string& what) const {
+  const std::vector<std::string>* const parts = find_in(done, lesson);
+  return parts != nullptr && holds(*parts, what);
 }
 
 const StoredReveal* CourseProgress::reveal_of(std::size_t index) const {
@@ -298,7 +301,8 @@ void ProgressWriter::append(const std::string& line,
   append_locked(file, before, line, file_);
 }
 
-void ProgressWriter::commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen) {
+void ProgressWriter::commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen,
+                            const std::string& thought) {
   Json line = begun("answer");
   line["id"] = question.id;
   line["lesson"] = question.lesson;
@@ -306,6 +310,8 @@ void ProgressWriter::commit(const Question& question, const Answer& answer, std:
   line["answer"] = answer.text;
   if (answer.kind == AnswerKind::number) add_members(line, ISOBAR_NAMED(answer.number, question.unit));
   if (answer.kind == AnswerKind::make) line["runs"] = Json(answer.runs);
+  if (!question.drawn.empty()) line["drawn"] = drawn_text(question.drawn);
+  if (!thought.empty()) line["thought"] = thought;
   append(line.text(), [&](const CourseProgress& now) {
     if (!seen || now.answer_line(question.id) == *seen) return;
     throw Error(question.id + " was answered elsewhere in the meantime", file_.string(),
@@ -323,6 +329,7 @@ void ProgressWriter::reveal(const StoredAnswer& answer, const Graded& graded, co
   if (std::isfinite(truth.number)) line["number"] = truth.number;
   line["source"] = graded.source;
   line["runs"] = Json(runs);
+  if (!graded.about.empty()) line["about"] = graded.about;
   if (formula.predicted_ms > 0 && formula.measured_ms > 0) {
     line["formula_ms"] = formula.predicted_ms;
     line["step_ms"] = formula.measured_ms;
@@ -336,9 +343,10 @@ void ProgressWriter::reveal(const StoredAnswer& answer, const Graded& graded, co
   });
 }
 
-void ProgressWriter::beat(const std::string& lesson, const std::string& beat) {
+void ProgressWriter::done(const std::string& lesson, const std::string& what) {
   Json line = begun("beat");
-  add_members(line, ISOBAR_NAMED(lesson, beat));
+  line["lesson"] = lesson;
+  line["beat"] = what;
   append(line.text(), nullptr);
 }
 

@@ -3,9 +3,13 @@
 // progress.jsonl; ISOBAR_PROGRESS names another. Lines, each flat, `schema` 1 in each:
 //   {"schema":1,"kind":"answer","time":"2026-11-25T09:00:00Z","id":"02.best_workers",
 //    "lesson":"NN_name","asked":"number","answer":"4","number":4,"unit":"workers"}
+// with "drawn":"mb=60 ranks=4" where the question draws numbers, and "thought" where a reason was given;
 //   {"schema":1,"kind":"reveal","time":...,"id":...,"of":1,"outcome":"right","truth":"...","number":4,
 //    "source":"measured here","runs":["/..."],"formula_ms":31,"step_ms":33}
 //   {"schema":1,"kind":"beat","time":...,"lesson":"NN_name","beat":"read"}
+// `beat` is a part that was done: read, build, or "opening ID"; files of before have others, which are kept.
+// An exercise that was not built yet has "solution", once that was shown, and "hint CHECK N".
+// A reveal has "about", the name of the misconception where it has one.
 // `of` is the line of the answer that was graded, from 1; the answer to a `make` has its folders as `runs`
 // too.
 #include <cstdint>
@@ -22,6 +26,9 @@
 namespace isobar {
 
 inline constexpr int kProgressSchema = 1;
+inline constexpr const char* kBuilt = "build";
+inline constexpr const char* kSolutionShown = "solution";
+inline constexpr const char* kHintShown = "hint ";  ///< CHECK N behind it
 
 struct StoredAnswer {
   std::string id;
@@ -33,6 +40,8 @@ struct StoredAnswer {
   std::string kind;                    ///< kind_name
   std::vector<std::string> runs = {};  ///< folders, of a make
   std::size_t line = 0;                ///< line of the file, from 1: lines never move
+  std::string drawn = {};              ///< drawn_text of the variant
+  std::string thought = {};            ///< why, in the learner's words; "" = nothing was written
 };
 
 struct StoredReveal {
@@ -47,12 +56,13 @@ struct StoredReveal {
   // A step of the first of its runs that a formula predicts; nothing where none does.
   std::optional<double> formula_ms;
   std::optional<double> step_ms;
+  std::string about = {};  ///< Misconception::about of the answer
 };
 
 struct CourseProgress {
   std::vector<StoredAnswer> answers;  ///< oldest first
   std::vector<StoredReveal> reveals;
-  std::map<std::string, std::vector<std::string>> beats;  ///< lesson -> beats done, in order, each once
+  std::map<std::string, std::vector<std::string>> done;  ///< lesson -> what was done, in order, each once
   std::vector<std::string> problems;  ///< lines that cannot be read, and why; the others hold
 
   /// The newest answer, and what was revealed of it; null where there is none.
@@ -62,7 +72,7 @@ struct CourseProgress {
   const StoredReveal* reveal(const std::string& id) const;
   /// The newest reveal of answers[index]; null where there is none.
   const StoredReveal* reveal_of(std::size_t index) const;
-  bool has_beat(const std::string& lesson, const std::string& beat) const;
+  bool has_done(const std::string& lesson, const std::string& what) const;
 };
 
 /// $ISOBAR_PROGRESS, else $XDG_DATA_HOME/isobar/progress.jsonl, else ~/.local/share/isobar/progress.jsonl.
@@ -91,12 +101,13 @@ class ProgressWriter {
   explicit ProgressWriter(std::filesystem::path file);
   /// `seen`: the line of the newest answer that the caller has seen, 0 = none. Refused (Error, exit code 1)
   /// where another one was stored since.
-  void commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen = {});
+  void commit(const Question& question, const Answer& answer, std::optional<std::size_t> seen = {},
+              const std::string& thought = "");
   /// Refused where `answer` was never stored (Error, exit code 2), or is not the newest of its question any
   /// more (exit code 1).
   void reveal(const StoredAnswer& answer, const Graded& graded, const Truth& truth,
               const std::vector<std::string>& runs, const FormulaStep& formula = {});
-  void beat(const std::string& lesson, const std::string& beat);
+  void done(const std::string& lesson, const std::string& what);
 
  private:
   /// `check` may refuse, with what is in the file under the lock.

@@ -1,12 +1,18 @@
 #include "course/question.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <iterator>
 
 #include "config/lesson.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "core/find.h"
+#include "core/machine.h"
+#include "core/random.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
 
@@ -32,11 +38,57 @@ const QuestionChoice* Question::choice(std::string_view key) const {
   return find_by(choices, &QuestionChoice::key, key);
 }
 
-std::vector<Question> read_questions(const fs::path& home, const std::string& lesson,
-                                     std::vector<std::string>* opens_with) {
+std::vector<std::vector<std::string>> Question::pictures() const {
+  std::vector<std::vector<std::string>> out;
+  for (const QuestionChoice& one : choices) {
+    if (!one.shows.empty()) out.push_back(one.shows);
+  }
+  return out.size() == choices.size() ? out : std::vector<std::vector<std::string>>{};
+}
+
+std::string drawn_text(const DrawnValues& drawn) {
+  std::vector<std::string> parts;
+  for (const auto& [name, value] : drawn) parts.push_back(name + "=" + value);
+  return joined(parts, " ");
+}
+
+namespace {
+
+/// Whether the words have a place of their own in a list.
+bool has_place(const Question& question, const QuestionChoice& choice) {
+  constexpr std::string_view kLast[] = {"both", "neither", "none", "all", "no"};
+  const std::string text = choice.asked_as();
+  const bool has_digit =
+      std::ranges::any_of(text, [](char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; });
+  return has_digit || choice.key.size() == 1 || holds(kLast, text.substr(0, text.find_first_of(" ,:"))) ||
+         question.rule == "curve" || question.with.contains("classes");
+}
+
+}  // namespace
+
+std::string learner_seed() {
+  if (const char* const named = std::getenv("ISOBAR_LEARNER")) return named;
+  return std::to_string(::getuid()) + "@" + host_name();
+}
+
+void shuffle_choices(Question& question, const std::string& learner) {
+  const bool stays = std::ranges::any_of(question.choices,
+                                         [&](const QuestionChoice& one) { return has_place(question, one); });
+  if (stays) return;
+  std::ranges::stable_sort(question.choices, {}, [&](const QuestionChoice& one) {
+    return stream_key(0, learner + " " + question.id + " " + one.key);
+  });
+}
+
+std::vector<Question> read_questions(const fs::path& home, const std::string& lesson, LessonForm* form) {
   const fs::path file = home / "lessons" / lesson / "questions.toml";
   if (!fs::exists(file)) return {};
-  return parse_questions(read_text_file(file, kMostTomlBytes), file.string(), lesson, opens_with);
+  std::vector<Question> out =
+      parse_questions(read_text_file(file, kMostTomlBytes), file.string(), lesson, form);
+  if (const std::string learner = learner_seed(); learner != "0") {
+    for (Question& question : out) shuffle_choices(question, learner);
+  }
+  return out;
 }
 
 namespace {
@@ -63,10 +115,10 @@ CourseQuestions all_questions(const fs::path& home) {
   CourseQuestions out;
   for (const std::string& lesson : lesson_names(home)) {
     try {
-      std::vector<std::string> opens_with;
-      std::vector<Question> own = read_questions(home, lesson, &opens_with);
-      check_openings(opens_with, out, lesson);
-      out.openings[lesson] = std::move(opens_with);
+      LessonForm form;
+      std::vector<Question> own = read_questions(home, lesson, &form);
+      check_openings(form.opens_with, out, lesson);
+      out.forms[lesson] = std::move(form);
       std::move(own.begin(), own.end(), std::back_inserter(out.questions));
     } catch (const Error& error) {
       out.problems.emplace(lesson, error);
@@ -77,9 +129,9 @@ CourseQuestions all_questions(const fs::path& home) {
 
 std::vector<Question> opening_questions(const CourseQuestions& all, const std::string& lesson) {
   std::vector<Question> out;
-  const auto* const ids = find_in(all.openings, lesson);
-  if (ids == nullptr) return out;
-  for (const std::string& id : *ids) {
+  const LessonForm* const form = find_in(all.forms, lesson);
+  if (form == nullptr) return out;
+  for (const std::string& id : form->opens_with) {
     if (const Question* const found = find_by(all.questions, &Question::id, id)) out.push_back(*found);
   }
   return out;

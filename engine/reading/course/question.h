@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ const char* kind_name(AnswerKind kind);
 inline constexpr const char* kDirections[] = {"down", "same", "up"};
 
 /// Where a question may be asked.
-inline constexpr std::array<const char*, 2> kQuestionBeats = {"predict", "break"};
+inline constexpr const char* kBreakBeat = "break";
+inline constexpr std::array<const char*, 2> kQuestionBeats = {"predict", kBreakBeat};
 
 /// A run that a question needs. Its settings are those of the lesson and preset, then the question's `set`,
 /// then its own.
@@ -44,15 +46,23 @@ struct NeededRun {
 };
 
 struct QuestionChoice {
-  std::string key;   ///< what is stored, and what the rule accepts
-  std::string text;  ///< what the learner reads; of a curve: its words
+  std::string key;                      ///< what is stored, and what the rule accepts
+  std::string text;                     ///< what the learner reads; of a curve: its words
+  std::vector<std::string> shows = {};  ///< settings of its picture, which is chosen by its letter alone
+
+  /// "picture", so that nothing names its settings before the answer; else the text.
+  std::string asked_as() const { return shows.empty() ? text : "picture"; }
 };
 
 /// An answer that people often give, and what it comes from.
 struct Misconception {
-  std::string answer;  ///< a key, a direction, or "below" or "above" the truth
-  std::string says;    ///< with placeholders: {name} is a figure of the rule
+  std::string answer;      ///< a key, a direction, or "below" or "above" the truth
+  std::string says;        ///< with placeholders: {name} is a figure of the rule
+  std::string about = {};  ///< its name, where questions of several lessons share it: "sum_or_mean"
 };
+
+/// What stands in place of {NAME} in the texts, arguments and settings of a question.
+using DrawnValues = std::map<std::string, std::string>;
 
 struct Question {
   std::string id;      ///< "02.best_workers"
@@ -73,32 +83,59 @@ struct Question {
   std::map<std::string, std::vector<std::string>> with;  ///< arguments of the rule
   std::vector<std::string> hints;                        ///< each reveals more; none gives the answer
   std::vector<Misconception> wrong;
-  std::string reveal;  ///< with placeholders
-  std::string origin;  ///< "file:line:column" of it
+  std::string reveal;                         ///< with placeholders
+  bool is_core = false;                       ///< asked on the core path
+  std::string origin;                         ///< "file:line:column" of it
+  DrawnValues drawn = {};                     ///< values of this variant; empty where nothing is drawn
+  std::vector<DrawnValues> variants = {};     ///< all that may be drawn; the first is asked first
+  std::shared_ptr<const Question> form = {};  ///< the written form, {NAME} in it; null where nothing is drawn
 
   /// The argument of its rule, or `otherwise`.
   std::string argument(std::string_view name, const std::string& otherwise = "") const;
   std::vector<std::string> arguments(std::string_view name) const;
   const NeededRun* run(std::string_view name) const;
   const QuestionChoice* choice(std::string_view key) const;
+  /// Settings of the pictures of its choices; none where choices are words.
+  std::vector<std::vector<std::string>> pictures() const;
+};
+
+/// "mb=60 ranks=4": how an answer keeps what was drawn; "" where nothing is.
+std::string drawn_text(const DrawnValues& drawn);
+
+/// $ISOBAR_LEARNER, else a number of the user and the machine. "0": choices stand as in the file.
+std::string learner_seed();
+
+/// Orders the choices by learner. Those that have an order of their own stay: ranges of numbers, shapes of
+/// curves, and what closes a list ("both", "none of these").
+void shuffle_choices(Question& question, const std::string& learner);
+
+/// What a lesson brings beside its questions, from the same file.
+struct LessonForm {
+  struct Goal {
+    std::vector<std::string> reads;   ///< parts of the page (page_pieces) that are shown before its questions
+    std::vector<std::string> closes;  ///< those that would answer them, shown after its last reveal
+    std::string notice, next;         ///< then one thing to notice, and one to try
+  };
+  std::vector<std::string> opens_with;  ///< ids of questions of earlier lessons that open this one
+  std::vector<Goal> goals;              ///< in the order of lesson.toml
 };
 
 /// The questions of a text. Error (exit code 2, file:line:column, what, hint) for anything that is wrong in
 /// it: an unknown key, kind, rule or argument, a missing field, two of one id, a run that the rule does not
 /// name. Names of lessons, presets and settings are checked where runs are looked for, names of placeholders
-/// where a text is filled. `opens_with` gets the ids of the questions of earlier lessons that open this one.
+/// where a text is filled.
 std::vector<Question> parse_questions(const std::string& text, const std::string& file,
-                                      const std::string& lesson,
-                                      std::vector<std::string>* opens_with = nullptr);
+                                      const std::string& lesson, LessonForm* form = nullptr);
 
-/// Questions of a lesson, in order; none where it has no such file.
+/// Questions of a lesson, in order; none where it has no such file. Choices stand in an order of the
+/// learner's own, by $ISOBAR_LEARNER ("0": that of the file), else by user and machine.
 std::vector<Question> read_questions(const std::filesystem::path& home, const std::string& lesson,
-                                     std::vector<std::string>* opens_with = nullptr);
+                                     LessonForm* form = nullptr);
 
 struct CourseQuestions {
   std::vector<Question> questions;
-  std::map<std::string, Error> problems;                     ///< lesson -> why its questions cannot be read
-  std::map<std::string, std::vector<std::string>> openings;  ///< lesson -> ids, its opens_with
+  std::map<std::string, Error> problems;    ///< lesson -> why its questions cannot be read
+  std::map<std::string, LessonForm> forms;  ///< by lesson
 };
 /// Questions of all lessons, in the order of the ladder.
 CourseQuestions all_questions(const std::filesystem::path& home);

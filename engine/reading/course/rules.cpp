@@ -48,7 +48,7 @@ void check_fields(const Question& question) {
       question.kind != AnswerKind::make && std::ranges::all_of(question.runs, [](const NeededRun& run) {
         return !run.recorded.empty() || !run.predicted.empty();
       });
-  if (is_fixed && question.giveaway.empty()) {
+  if (is_fixed && question.giveaway.empty() && question.drawn.empty()) {
     wrong(question, "its answer is the same everywhere, and it has no giveaway",
           "giveaway lists what no page may contain, such as the figure that answers it");
   }

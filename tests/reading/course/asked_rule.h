@@ -39,6 +39,10 @@ class AskedRule {
     question_.choices.push_back({key, text});
     return *this;
   }
+  AskedRule& with(const std::string& argument, const std::vector<std::string>& values) {
+    question_.with[argument] = values;
+    return *this;
+  }
   AskedRule& of_lesson(const std::string& lesson) {
     question_.lesson = lesson;
     return *this;

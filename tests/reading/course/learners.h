@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "core/files.h"
 #include "course/grade.h"
 #include "course/needed_runs.h"
+#include "course/variant.h"
 #include "support/catch.h"
 #include "support/says.h"
 #include "support/temp_folder.h"
@@ -54,6 +56,14 @@ class MadeForQuestions {
   std::map<std::string, std::filesystem::path> made_;
 };
 
+/// No {name} is left; code in it has braces of its own.
+inline void check_filled(const std::string& text) {
+  static const std::regex kPlaceholder("\\{[a-z_0-9]+\\}");
+  INFO(text);
+  CHECK_FALSE(std::regex_search(text, kPlaceholder));
+  CHECK_THAT(text, !says("not a number"));
+}
+
 inline void check_two_learners(const Question& question, const Learners& two, const Truth& truth) {
   const auto told = [&](const std::string& answer) {
     return grade(question, parse_answer(question, answer, /*page_lines=*/200), truth);
@@ -63,10 +73,10 @@ inline void check_two_learners(const Question& question, const Learners& two, co
       told(two.right.empty() ? truth.accepted[0].substr(0, truth.accepted[0].find('-')) : two.right);
   CHECK(right.cannot == "");
   CHECK(right.outcome == Outcome::right);
-  CHECK_THAT(right.reveal, !says("{") && !says("not a number"));
+  check_filled(right.reveal);
   const Graded wrong = told(two.wrong);
   CHECK(wrong.outcome == Outcome::not_right);
-  CHECK_THAT(wrong.says, !says("{"));
+  check_filled(wrong.says);
   CHECK(wrong.says != "");
   for (const Misconception& one : question.wrong) {
     if (one.answer == "below" || one.answer == "above") continue;
@@ -89,6 +99,26 @@ inline void check_learners(const std::string& lesson, const std::map<std::string
     check_two_learners(question, learners.at(question.id), truth);
   }
   CHECK(asked.size() == learners.size());
+}
+
+/// Questions over runs have a truth in each of their variants, which their texts can tell.
+inline void check_variants(const std::string& lesson, MadeForQuestions& made) {
+  for (const Question& question : read_questions(project_home(), lesson)) {
+    std::set<std::string> truths;
+    for (std::size_t n = 0; n < question.variants.size(); ++n) {
+      const Question one = variant(question, n);
+      INFO(one.ask);
+      const Truth truth = rule_named(one.rule)->find(made.input(one));
+      CHECK(truth.cannot == "");
+      const std::string text = truth.accepted.empty() ? std::to_string(truth.number) : truth.accepted.front();
+      const Answer right = parse_answer(one, text.substr(0, text.find('-', 1)), /*page_lines=*/200);
+      const Graded graded = grade(one, right, truth);
+      CHECK(graded.outcome == Outcome::right);
+      check_filled(graded.reveal);
+      truths.insert(graded.truth);
+    }
+    CHECK((question.variants.empty() || truths.size() > 1));
+  }
 }
 
 }  // namespace isobar

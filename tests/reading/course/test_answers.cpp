@@ -31,6 +31,8 @@ TEST_CASE("a number may have a unit of its own, separators, an exponent, or be a
   CHECK(number_of_answer("us", "1.5e-3 s") == Approx(1500));
   CHECK(number_of_answer("ms", "2min") == Approx(120'000));
   CHECK(number_of_answer("GiB", "1073741824e-6 kB") == Approx(0.001));
+  CHECK(number_of_answer("MB", "4096 B") == Approx(0.004096));
+  CHECK(number_of_answer("MB", "64 KiB") == Approx(0.065536));
   CHECK(number_of_answer("GB", "1,024 MB") == Approx(1.024));
   CHECK(number_of_answer("MB/s", "2 GB/s") == 2000);
   CHECK(number_of_answer("samples", "1,234,567") == 1'234'567);

@@ -1,4 +1,4 @@
-// One question from a prediction to its reveal, and the beats of a lesson.
+// One question from a prediction to its reveal, and the parts of a lesson.
 #include <fstream>
 
 #include "core/files.h"
@@ -128,70 +128,81 @@ TEST_CASE("a recorded run answers a question, and its source is said") {
   CHECK_FALSE(reveal.formula_ms);  // it was not measured here
 }
 
-TEST_CASE("a lesson goes on where its first beat is not done") {
-  const Learner learner;  // two to predict beside the one that is made, one to break
+TEST_CASE("a lesson goes on where its first part is not done") {
+  const Learner learner;  // a question of goal 1, one of goal 2
   LessonProgress now = learner.progress();
-  REQUIRE(now.beats.size() == static_cast<std::size_t>(kBeats));
-  CHECK(now.next == Beat::read);
+  REQUIRE(now.parts.size() == 4);
+  CHECK(now.parts.at(now.next.value()).name() == "read");
+  CHECK((now.parts[1].name() == "goal 1" && now.parts[3].name() == "build"));
   ProgressWriter writer(learner.file);
-  writer.beat("02_workers", "read");
-  CHECK(learner.progress().next == Beat::predict);
-  learner.answer(0, "4");
+  writer.done("02_workers", "read");
+  now = learner.progress();
+  CHECK(now.next == 1U);
+  CHECK(now.parts[0].ticked);
   learner.answer(2, "1");
+  CHECK(learner.progress().next == 1U);
+  store_reveal(learner, 2, Outcome::right);
   now = learner.progress();
-  CHECK(now.beats[1].of == 3);
-  CHECK(now.beats[1].so_far == 2);
-  CHECK(now.next == Beat::predict);
-  learner.answer(3, "a b");
-  CHECK(learner.progress().next == Beat::run);
-  writer.beat("02_workers", "run");
-  CHECK(learner.progress().next == Beat::reveal);
-  for (const std::size_t which : {0U, 2U, 3U}) store_reveal(learner, which, Outcome::right);
+  CHECK(now.parts[1].so_far == 1);
+  CHECK(now.parts[1].ticked);
+  CHECK(now.next == 2U);
+  learner.answer(0, "4");
+  store_reveal(learner, 0, Outcome::not_right);
   now = learner.progress();
-  CHECK(now.beats[3].so_far == 3);
-  CHECK(now.next == Beat::breaking);
-  learner.answer(1, "rises");
-  CHECK(learner.progress().next == Beat::breaking);
-  store_reveal(learner, 1, Outcome::not_right);
-  CHECK_FALSE(learner.progress().next);
-  CHECK_FALSE(learner.progress().beats.back().is_done());  // there is nothing to build
-  now = learner.progress(/*builds=*/true);
-  CHECK(now.next == Beat::build);
-  CHECK(now.beats.back().of == 1);
-  writer.beat("02_workers", "build");
+  CHECK(now.parts[2].done);
+  CHECK_FALSE(now.parts[2].ticked);
+  CHECK_FALSE(now.next);
+  CHECK_FALSE(now.parts.back().ticked);  // there is nothing to build
+  CHECK(learner.progress(/*builds=*/true).next == 3U);
+  writer.done("02_workers", "build");
   CHECK_FALSE(learner.progress(/*builds=*/true).next);
-  CHECK(learner.progress(/*builds=*/true).beats.back().is_done());
-}
-
-TEST_CASE(
-    "runs are done when all that rests on them is revealed, and a lesson that asks nothing is read and run") {
-  const Learner learner;
-  for (const std::size_t which : {0U, 2U, 3U}) {
-    learner.answer(which, "1");
-    CHECK_FALSE(learner.progress().beats[2].done);
-    store_reveal(learner, which, Outcome::right);
-  }
-  CHECK(learner.progress().beats[2].done);
+  CHECK(learner.progress(/*builds=*/true).parts.back().ticked);
+  CHECK(learner.progress(/*builds=*/true).parts.back().help.empty());
+  for (const char* const what : {"hint order 2", "hint order 3", "hint order 2"})
+    writer.done("02_workers", what);
+  CHECK(learner.progress(/*builds=*/true).parts.back().help == "with 2 hints");
+  writer.done("02_workers", "solution");
+  CHECK(learner.progress(/*builds=*/true).parts.back().help == "with the solution, 2 hints");
   const LessonProgress silent =
       lesson_progress("01_baseline", {}, 1, /*builds=*/false, read_progress(learner.file));
-  CHECK(silent.next == Beat::read);
-  CHECK(silent.beats[1].done);
-  CHECK_FALSE(silent.beats[1].is_done());  // passed over, without a tick
-  CHECK(learner.progress().beats[1].is_done());
-  CHECK_FALSE(silent.beats[2].done);
-  CHECK(silent.goals == std::vector<bool>{false});
+  CHECK(silent.parts[1].done);
+  CHECK_FALSE(silent.parts[1].ticked);  // passed over, without a tick
 }
 
-TEST_CASE("a goal is reached when the newest reveal of each of its questions is right") {
+TEST_CASE("a progress file of before goals is kept, and its goals are worked out") {
   const Learner learner;
-  CHECK(learner.progress().goals == std::vector<bool>{false, false});
-  learner.answer(0, "1");
-  store_reveal(learner, 0, Outcome::not_right);
-  CHECK(learner.progress().goals == std::vector<bool>{false, false});
-  learner.answer(0, "4");
-  CHECK(learner.progress().goals == std::vector<bool>{false, false});
-  store_reveal(learner, 0, Outcome::right);
-  CHECK(learner.progress().goals == std::vector<bool>{false, true});
+  std::ofstream(learner.file)
+      << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":"read"})"
+         "\n"
+      << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":"run"})"
+         "\n"
+      << R"({"schema":1,"kind":"answer","id":"02.best_workers","answer":"4","number":4})"
+         "\n"
+      << R"({"schema":1,"kind":"reveal","id":"02.best_workers","outcome":"right"})"
+         "\n";
+  const LessonProgress now = learner.progress();
+  CHECK(now.goals.at(1).earned);
+  CHECK(now.next == 1U);
+  CHECK(read_progress(learner.file).problems.empty());
+}
+
+TEST_CASE("a goal is asked in rounds of two to four, and what breaks comes last") {
+  const auto lengths = [](std::size_t predicts, std::size_t breaks) {
+    std::vector<Question> all(predicts + breaks);
+    for (std::size_t i = 0; i < predicts; ++i) all[breaks + i].beat = "predict";
+    for (std::size_t i = 0; i < breaks; ++i) all[i].beat = kBreakBeat;
+    for (Question& one : all) one.goal = 1;
+    std::vector<std::size_t> out;
+    for (const std::vector<Question>& round : rounds_of(questions_of(all, 1))) {
+      out.push_back(round.size());
+      for (const Question& one : round) CHECK(one.beat == round.front().beat);
+    }
+    return out;
+  };
+  CHECK(lengths(4, 1) == std::vector<std::size_t>{4, 1});
+  CHECK(lengths(5, 0) == std::vector<std::size_t>{2, 3});
+  CHECK(lengths(9, 4) == std::vector<std::size_t>{3, 3, 3, 4});
+  CHECK(lengths(0, 0).empty());
 }
 
 TEST_CASE("what was revealed is told again with the runs that are there, or not at all") {
@@ -262,10 +273,4 @@ TEST_CASE("a question's section of reveal.md is cut out") {
          "x\n\n## table\nno\n";
   CHECK(reveal_page(home.path(), question) == "Four.\n\n```\n## no title\n```\n\n### more\nx");
   CHECK(reveal_page(home.path(), asked_questions().at(3)).empty());
-}
-
-TEST_CASE("beats have names") {
-  CHECK(std::string(beat_name(Beat::read)) == "read");
-  CHECK(std::string(beat_name(Beat::breaking)) == "break");
-  CHECK(std::string(beat_name(Beat::build)) == "build");
 }

@@ -7,6 +7,7 @@
 #include "core/machine.h"
 #include "core/nvidia.h"
 #include "core/processors.h"
+#include "course/course.h"
 #include "course/needed_runs.h"
 #include "support/catch.h"
 #include "support/errors.h"
@@ -204,7 +205,7 @@ TEST_CASE("runs beside other programs stay missing for a rule that asks for time
   FoundRuns found = runs.find(question).front();
   CHECK(found.missing == 3);
   CHECK(found.folders.empty());
-  CHECK(found.disturbed == 2);
+  CHECK(found.disturbed.size() == 2);
   CHECK(found.cost_s > 0);
   CHECK_THAT(truth().cannot, says("2 runs do not count: other programs were using the processors"));
   CHECK(truth().missing == "base");
@@ -218,7 +219,7 @@ TEST_CASE("runs beside other programs stay missing for a rule that asks for time
   question.runs = {other};
   question.with["run"] = {"own"};
   runs.leave("own1", other, {.processor_wait = 0.5});
-  CHECK(runs.find(question).front().disturbed == 1);
+  CHECK(runs.find(question).front().disturbed.size() == 1);
   std::ofstream(runs.path() / "own1/run.toml", std::ios::app) << "threads = " << 8 * usable_cores() << "\n";
   CHECK(runs.find(question).front().folders.size() == 1);
 }
@@ -321,4 +322,26 @@ TEST_CASE("what recorded runs alone tell can be told") {
     ++told;
   }
   CHECK(told >= 4);
+}
+
+TEST_CASE("a round of questions takes 150 s of runs at most, in nine goals of ten") {
+  constexpr double kMost_s = 150;
+  std::size_t goals = 0, long_ones = 0;
+  for (const std::string& lesson : lesson_names(project_home())) {
+    const std::vector<Question> questions = read_questions(project_home(), lesson);
+    for (int goal = 1; goal <= static_cast<int>(read_lesson(project_home(), lesson).goals.size()); ++goal) {
+      const std::vector<std::vector<Question>> rounds = rounds_of(questions_of(questions, goal));
+      REQUIRE_FALSE(rounds.empty());
+      ++goals;
+      for (const std::vector<Question>& round : rounds) {
+        const std::vector<FoundRuns> missing =
+            missing_runs(round, project_home(), std::vector<KnownRun>{}, nullptr);
+        if (cost_s(missing) <= kMost_s) continue;
+        ++long_ones;
+        WARN(lesson << " goal " << goal << ": " << cost_s(missing) << " s, " << cost_text(missing)
+                    << ", from " << round.front().id);
+      }
+    }
+  }
+  CHECK(10 * long_ones <= goals);
 }

@@ -28,9 +28,9 @@ TEST_CASE("an answer, its reveal and a beat come back as they were stored") {
   writer.commit(question, typed(question, "4"));
   CHECK(read_progress(file).reveal(question.id) == nullptr);
   writer.reveal(newest(file, question), right_grade(), measured(4), {"/runs/a", "/runs/b \"c\""}, {31, 33});
-  writer.beat("02_workers", "read");
-  writer.beat("02_workers", "predict");
-  writer.beat("02_workers", "read");
+  writer.done("02_workers", "read");
+  writer.done("02_workers", "predict");
+  writer.done("02_workers", "read");
   const CourseProgress progress = read_progress(file);
   CHECK(progress.problems.empty());
   REQUIRE(progress.answer(question.id) != nullptr);
@@ -47,7 +47,7 @@ TEST_CASE("an answer, its reveal and a beat come back as they were stored") {
   CHECK(reveal->runs == std::vector<std::string>{"/runs/a", "/runs/b \"c\""});
   CHECK(reveal->formula_ms == 31.0);
   CHECK(reveal->step_ms == 33.0);
-  CHECK(progress.beats.at("02_workers") == std::vector<std::string>{"read", "predict"});
+  CHECK(progress.done.at("02_workers") == std::vector<std::string>{"read", "predict"});
   CHECK(progress.answer("02.other") == nullptr);
   struct stat status {};
   REQUIRE(stat(file.c_str(), &status) == 0);
@@ -205,7 +205,7 @@ TEST_CASE("a file of a newer Isobar is refused and not touched") {
   };
   check_refused([&] { read_progress(file); });
   check_refused([&] { ProgressWriter(file).commit(question, typed(question, "4")); });
-  check_refused([&] { ProgressWriter(file).beat("02_workers", "read"); });
+  check_refused([&] { ProgressWriter(file).done("02_workers", "read"); });
   CHECK(text_of_file(file) == text);
 }
 

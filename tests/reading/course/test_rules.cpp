@@ -139,6 +139,7 @@ const std::vector<RuleCase>& rule_cases() {
       {"bandwidth_falls", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::all_reduces},
       {"bound_by", {{"run", {"w1"}}}, "", R::pair},
       {"buffers_apart", {{"run", {"w2"}}}, "", R::ranks},
+      {"calculation", {{"is", {"2 * 4"}}, {"beside", {"half 4 / 2"}}}, "GPUs", R::none},
       {"chunk_owner", {{"run", {"w1"}}, {"rank", {"1"}}}, "", R::all_reduces},
       {"curve", {{"healthy", {"w1"}}, {"fault", {"w2"}}}, "", R::pair},
       {"descent_best", {{"what", {"turn"}}}, "", R::paths},

@@ -293,6 +293,10 @@ TEST_CASE("as good as the best is what is the same, and the numbers between are 
   CHECK(truth.figures.at("worst") == "0");
   CHECK(truth.figures.at("best_value") == "390");
   CHECK(truth.figures.at("as_good") == "2, 4, 8");
+  const Truth smallest = best({none, two, four, eight, many}).with("take", {"smallest"}).truth();
+  CHECK(smallest.accepted == Keys{"2"});
+  CHECK((smallest.low == 2 && smallest.high == 2));
+  CHECK(smallest.figures.at("as_good") == "2, 4, 8");
   const Truth alone = best({none, four, many}).truth();
   CHECK(alone.low == 4);
   CHECK(alone.high == 4);

@@ -14,6 +14,7 @@ const std::map<std::string, Learners>& sgd_learners() {
                                                       {"00.roughest", {"b1", "b100"}},
                                                       {"00.why_paths", {"noise", "aim"}},
                                                       {"00.stray", {"10", "100"}},
+                                                      {"00.two_curvatures", {"0.5", "0.25"}},
                                                       {"00.stable_rate", {"0.789", "1"}},
                                                       {"00.fewest_samples", {"b1", "b1000"}},
                                                       {"00.fewest_steps", {"b1000", "b1"}},
@@ -21,6 +22,7 @@ const std::map<std::string, Learners>& sgd_learners() {
                                                       {"00.slow_one", {"overhead", "path"}},
                                                       {"00.four_ranks", {"same", "other"}},
                                                       {"00.average", kLine},
+                                                      {"00.weight", {"4", "1"}},
                                                       {"00.break_no_broadcast", {"offset", "same"}},
                                                       {"00.break_no_average", {"apart", "diverges"}},
                                                       {"00.break_sum_not_mean", {"rises", "same"}},
@@ -39,6 +41,7 @@ TEST_CASE("every question of lesson 00 is answered by the paths that its own run
   });
   check_learners("00_sgd", sgd_learners(), made);
   CHECK(made.count() < 30);  // they share their runs
+  check_variants("00_sgd", made);
 }
 
 TEST_CASE("runs of lesson 00 need no preset and cost next to nothing") {

@@ -13,8 +13,13 @@ using enum AnswerKind;
 // clang-format off
 const std::vector<Rule> kRules = {
   {"best",
-   "the runs (their numbers) that are the same as the best by their figure (samples_per_s)",
-   {number, choice}, {}, {"runs", "of"}, best_truth, is_timed_measure, check_best},
+   "the runs (their numbers) that are the same as the best by their figure (samples_per_s); take = \"smallest\": the "
+   "smallest of these numbers",
+   {number, choice}, {}, {"runs", "of", "take"}, best_truth, is_timed_measure, check_best},
+  {"calculation",
+   "a number worked out from what is given: is = \"2 * ({ranks} - 1)\"; `beside` names more: \"chunk_mb {mb} / "
+   "{ranks}\"",
+   {number}, {"is"}, {"beside"}, calculation_truth, nullptr, check_calculation},
   {"curve",
    "the shape of a curve of losses beside a healthy one: same, slower, flat, rises, lower, stops",
    {choice}, {"healthy", "fault"}, {"curve"}, curve_truth, nullptr, check_curve},

@@ -275,6 +275,8 @@ void check_direction(const Question& question) { const Measure measure(question)
 void check_best(const Question& question) {
   const Measure measure(question);
   if (question.kind == AnswerKind::number) in_unit(question, Quantity::count, 0);
+  if (const std::string take = question.argument("take"); !take.empty() && take != "smallest")
+    wrong_question(question, "best takes all that are as good, or the smallest", "take = \"smallest\"");
 }
 
 Truth value_truth(const RuleInput& input) {
@@ -381,6 +383,10 @@ Truth best_truth(const RuleInput& input) {
       fmt::format("{} with {}", out.figures["best"], with_unit(measure.quantity(), best.values.median()));
   if (out.accepted.size() > 1) out.text += "; the same, inside the spread: " + out.figures["as_good"];
   out.source = source_of(best.run);
+  if (!input.argument("take").empty() && is_number) {
+    out.accepted.resize(1);
+    out.number = out.low = out.high = in_unit(input.question, Quantity::count, as_good.front().number);
+  }
   return out;
 }
 
