@@ -43,7 +43,7 @@ for words in help --help 'show last --json' 'show --recorded' 'compare a b' 'rep
   'setup --programs' 'setup --programs 01 9' 'setup --programs none' 'bundle b.tar.gz' 'first-gpu f --seconds 100' 'first-gpu --dry-run' 'clean' 'doctor --json' \
   'bench' 'bench step --device cuda' 'bench gui' 'bench gui --browser' 'bench start' 'bench rungs --help' 'bench check --json' 'bench comm --size 4' \
   'submit 06 --dry-run' 'submit 06 --status' 'submit 06 --nodes 2 --hint multithread' 'quiz 06 --hint' 'quiz 06 --list' 'quiz 06.wire --answer 3' \
-  'quiz wire --with last' 'quiz --again 06' 'learn 06 --json' 'predict 01 --device here' 'predict 01 --device=here' 'predict 01 --device H200' 'predict 08' \
+  'quiz --when-quiet' 'quiz --when-quiet --wait 5 --json' 'quiz 02 --record' 'quiz wire --with last' 'quiz --again 06' 'learn 06 --json' 'predict 01 --device here' 'predict 01 --device=here' 'predict 01 --device H200' 'predict 08' \
   'predict 01 --measure' 'run 06 --ranks 2' 'run --ranks 2 06' 'run 06 --mine' 'run 06 --set a=b --mine' 'run 06 --set --mine' 'run 06 --set=a=--mine' \
   'run 06 -- --mine' 'run 09 --mine --json' 'sweep 06 train.lr=1,2 --json' 'scale 06 --slurm --programs /x' 'record 05 --from last' 'tour 01'; do
   # shellcheck disable=SC2086

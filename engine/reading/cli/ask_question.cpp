@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <set>
 #include <utility>
 
 #include "analyse/predicted_run.h"
@@ -15,6 +16,7 @@
 #include "config/lesson.h"
 #include "core/files.h"
 #include "core/number_text.h"
+#include "core/processors.h"
 #include "core/text.h"
 #include "page/reveal_drawing.h"
 #include "record/run_folder.h"
@@ -51,6 +53,7 @@ MeasuredPoint point_of(const FoundRuns& found, const fs::path& home) {
   MeasuredPoint out{.name = wanted.name, .sets = settings.sets, .lesson = read_lesson(home, wanted.lesson)};
   out.preset = settings.preset;
   out.times = found.missing;
+  out.for_times = found.is_timed;
   if (wanted.ranks > 1) out.sets.push_back("run.ranks=" + std::to_string(wanted.ranks));
   if (!wanted.fails.empty()) out.fails = number_of<int>(wanted.fails).value_or(1);
   return out;
@@ -71,32 +74,88 @@ std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions, cons
   return missing_runs(questions, home, known_runs(kRunsFolder), rates ? &*rates : nullptr);
 }
 
-int make_runs(const std::vector<FoundRuns>& found, const fs::path& home, bool quiet) {
+RunsOffered make_runs(const std::vector<FoundRuns>& found, const fs::path& home, bool quiet) {
   std::vector<MeasuredPoint> points;
   for (const FoundRuns& one : found) {
     if (one.missing > 0 && one.cannot.empty() && !one.wanted.predicted.empty()) make_prediction(one, home);
     if (is_to_be_run(one)) points.push_back(point_of(one, home));
   }
-  if (points.empty()) return 0;
+  if (points.empty()) return {};
   MeasureArguments arguments;
   arguments.lesson = *points.front().lesson;
   arguments.repeats = 1;
   arguments.whole = true;
   arguments.json = quiet;
   MeasuredRuns runs({.command = "quiz", .arguments = arguments}, std::move(points));
-  return runs.run();
+  const int code = runs.run();
+  if (runs.was_disturbed() && !quiet)
+    say("Other programs use the processors: further runs for times would not count, and were left out.");
+  return {.code = code, .is_busy = runs.was_disturbed()};
 }
 
 namespace {
 
 constexpr std::uint64_t kMostSourceBytes = 4'000'000;
 
-std::int64_t lines_of_page(const Question& question, const fs::path& home) {
+/// Lines of the code that a find is about; none for another question.
+std::vector<std::string> code_of(const Question& question, const fs::path& home) {
   const fs::path page = home / "lessons" / question.lesson / "main.cpp";
   std::error_code code;
-  if (question.kind != AnswerKind::find || !fs::exists(page, code)) return 0;
-  const std::string text = read_text_file(page, kMostSourceBytes);
-  return std::ranges::count(text, '\n');
+  if (question.kind != AnswerKind::find || !fs::exists(page, code)) return {};
+  std::vector<std::string> out = split(read_text_file(page, kMostSourceBytes), '\n');
+  if (!out.empty() && out.back().empty()) out.pop_back();
+  return out;
+}
+
+void list_code(const std::vector<std::string>& code) {
+  Report out;
+  for (std::size_t i = 0; i < code.size(); ++i) out.line(fmt::format("{:4}  {}", i + 1, code[i]));
+  out.print(/*as_json=*/false);
+}
+
+/// The number of the only line that holds this text, as it would be typed; the text itself where none does.
+/// Error (exit code 2) where several do.
+std::string line_with(const std::vector<std::string>& code, const std::string& text,
+                      const Question& question) {
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  if (text.empty() || is_number || text.starts_with("main.cpp")) return text;
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < code.size(); ++i) {
+    if (code[i].find(text) != std::string::npos) lines.push_back(std::to_string(i + 1));
+  }
+  if (lines.size() > 1)
+    throw Error("\"" + printable(text, 60) + "\" stands in lines " + joined(lines), question.id,
+                "more of the line, or its number");
+  return lines.empty() ? text : lines.front();
+}
+
+constexpr std::size_t kMostThought = 400;
+
+/// Splits "b because it is smaller" into the answer and the reason; "" without one.
+std::string take_thought(std::string& typed) {
+  constexpr std::string_view kBecause = " because ";
+  const std::size_t at = typed.find(kBecause);
+  if (at == std::string::npos) return "";
+  const std::string out(trimmed(std::string_view(typed).substr(at + kBecause.size())));
+  typed = std::string(trimmed(std::string_view(typed).substr(0, at)));
+  return out.substr(0, kMostThought);
+}
+
+/// What was answered from the same idea before this.
+void add_same_idea(Report& out, const CourseProgress& progress, const Revealed& revealed) {
+  for (std::size_t i = progress.reveals.size(); i-- > 0;) {
+    const StoredReveal& before = progress.reveals[i];
+    const StoredAnswer& answer = progress.answers[before.of];
+    if (revealed.graded.about.empty() || before.about != revealed.graded.about ||
+        answer.line >= revealed.answer.line)
+      continue;
+    out.headed(
+        "again",
+        "the same idea led you in " + before.id +
+            (answer.thought.empty() ? "" : ", where you thought: " + printable(answer.thought, kMostThought)),
+        text_columns());
+    return;
+  }
 }
 
 /// Answered: the runs may start.
@@ -121,38 +180,43 @@ std::size_t tell_hint(const Question& question, std::size_t told) {
   return index + 1;
 }
 
-void add_verdict(Report& out, const RunCase& run, std::size_t columns) {
-  const RunVerdict verdict = verdict_of(run);
-  const std::string notice = verdict.notice.empty() ? verdict_sentence(verdict) : verdict.notice;
-  out.line("");
-  add_remark(out, notice, verdict.next, columns);
-  out.json["notice"] = notice;
-  out.json["next"] = verdict.next;
+/// The lines of the code that are right, between those around them.
+void add_code(Report& out, const Question& question, const Truth& truth, const fs::path& home) {
+  constexpr std::int64_t kAround = 2;
+  const std::vector<std::string> code = code_of(question, home);
+  std::set<std::int64_t> right, shown;
+  for (const std::string& range : truth.accepted) {
+    const std::size_t dash = range.find('-');
+    const std::int64_t first = number_of<std::int64_t>(range.substr(0, dash)).value_or(1);
+    const std::int64_t last =
+        dash == std::string::npos ? first : number_of<std::int64_t>(range.substr(dash + 1)).value_or(first);
+    for (std::int64_t line = first; line <= last; ++line) right.insert(line);
+  }
+  for (const std::int64_t line : right) {
+    for (std::int64_t near = line - kAround; near <= line + kAround; ++near) shown.insert(near);
+  }
+  for (const std::int64_t line : shown) {
+    if (line < 1 || line > std::ssize(code)) continue;
+    out.line(fmt::format("  {} {:3}  {}", right.contains(line) ? '>' : ' ', line,
+                         code[static_cast<std::size_t>(line - 1)]));
+  }
 }
 
-/// The verdict of the newest run.
-void notice_run(Report& out, const std::string& folder, std::size_t columns) {
-  const RunCase run = std::move(read_cases({folder}).front());
-  if (!run.view().is_measured_here()) return;
-  if (!read_lesson(project_home(), run.view().lesson).stands_alone) add_verdict(out, run, columns);
-}
-
-/// The question's runs as a picture.
-void add_picture(Report& out, const Question& question, const Revealed& revealed) {
-  const std::optional<Drawing> drawing = question.kind == AnswerKind::make
-                                             ? reveal_drawing(question, revealed.made)
-                                             : reveal_drawing(question, revealed.cases);
-  if (!drawing) return;
-  out.line("");
-  out.lines(drawing_lines(*drawing, terminal_style()));
-}
-
-/// The reveal is stored by now: what lies beside it must not keep it from being printed.
-void add_notice(Report& out, const Question& question, const Revealed& revealed, bool json) {
-  if (revealed.runs.empty() || !is_run_folder(revealed.runs.front())) return;
+/// The question's runs as a picture; without a run the number beside the right one, or the code. The reveal
+/// is stored by now: what lies beside it must not keep it from being printed.
+void add_picture(Report& out, const Question& question, const Revealed& revealed, const fs::path& home) {
   try {
-    if (!json) add_picture(out, question, revealed);
-    notice_run(out, revealed.runs.front(), text_columns());
+    const bool has_runs = !revealed.runs.empty() && is_run_folder(revealed.runs.front());
+    const std::optional<double>& number = revealed.answer.number;
+    std::optional<Drawing> drawing;
+    if (has_runs)
+      drawing = question.kind == AnswerKind::make ? reveal_drawing(question, revealed.made)
+                                                  : reveal_drawing(question, revealed.cases);
+    if (!drawing && question.kind == AnswerKind::number && number)
+      drawing = answer_drawing(question, *number, revealed.truth);
+    out.line("");
+    if (question.kind == AnswerKind::find) add_code(out, question, revealed.truth, home);
+    if (drawing) out.drawn(drawing_lines(*drawing, terminal_style()));
   } catch (const Error&) {
   }
 }
@@ -197,27 +261,34 @@ Answer answer_with(const Question& question, const std::vector<std::string>& run
 }
 
 Answer typed_answer(const Question& question, const std::string& typed, const Learner& learner) {
-  Answer answer = parse_answer(question, typed, lines_of_page(question, learner.home));
+  const std::vector<std::string> code = code_of(question, learner.home);
+  const std::string line = code.empty() ? typed : line_with(code, typed, question);
+  Answer answer = parse_answer(question, line, std::ssize(code));
   return question.kind == AnswerKind::make ? answer_with(question, answer.runs, learner) : answer;
 }
 
 Asked ask_and_store(const Question& question, const Learner& learner) {
   std::puts("");
   question_report(question, text_columns()).print(/*as_json=*/false);
-  const std::string prompt = "  " + answers_text(question) + " (? = hint, skip = skip, q = quit): ";
+  const std::string prompt = "  " + answers_text(question) + " (? = hint, skip, q = quit): ";
   const std::size_t seen = read_progress(learner.progress).answer_line(question.id);
   for (std::size_t told = 0;;) {
-    const std::optional<std::string> typed = typed_line(prompt);
+    std::optional<std::string> typed = typed_line(prompt);
     if (!typed || *typed == "q" || *typed == "quit") return Asked::left;
     if (*typed == "skip") return Asked::skipped;
+    if (*typed == "l" && question.kind == AnswerKind::find) {
+      list_code(code_of(question, learner.home));
+      continue;
+    }
     if (*typed == "?") {
       told = tell_hint(question, told);
       continue;
     }
     try {
+      const std::string thought = take_thought(*typed);
       const Answer answer = typed_answer(question, *typed, learner);
       say("Understood as " + printable(answer_words(question, answer)) + ".");
-      ProgressWriter(learner.progress).commit(question, answer, seen);
+      ProgressWriter(learner.progress).commit(question, answer, seen, thought);
       return Asked::answered;
     } catch (const Error& error) {
       if (error.code() != Exit::bad_input) throw;
@@ -225,6 +296,17 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
     }
   }
 }
+
+namespace {
+
+/// What they cost while others use processors too.
+std::vector<FoundRuns> on_busy_machine(std::vector<FoundRuns> missing) {
+  const double slower = 1 + std::min(1.0, processors_at_work() / usable_cores());
+  for (FoundRuns& one : missing) one.cost_s *= slower;
+  return missing;
+}
+
+}  // namespace
 
 RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& learner, bool ask, bool quiet) {
   for (const FoundRuns& found : missing) {
@@ -234,7 +316,8 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
   const bool can = std::ranges::any_of(
       missing, [](const FoundRuns& found) { return found.missing > 0 && found.cannot.empty(); });
   if (!can) return {};
-  const std::string cost = "This needs " + cost_text(missing) + (cost_s(missing) > 0 ? " here." : ".");
+  const std::string end = cost_s(missing) > 0 ? " here." : ".";
+  const std::string cost = "This needs " + cost_text(on_busy_machine(missing)) + end;
   if (ask) {
     const Asked said = may_start(cost);
     if (said != Asked::answered) return {.said = said};
@@ -242,19 +325,20 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
     say(cost);
   }
   std::fflush(stdout);
-  return {.said = Asked::answered, .code = make_runs(missing, learner.home, quiet)};
+  return make_runs(missing, learner.home, quiet);
 }
 
-Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json) {
-  Revealed revealed = reveal_question(question, learner.home, learner.runs, learner.progress);
+Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json, bool is_busy) {
+  Revealed revealed = reveal_question(question, learner.home, learner.runs, learner.progress, is_busy);
   const bool cannot = revealed.graded.outcome == Outcome::cannot_answer;
-  Report out =
-      reveal_report(question, revealed, cannot ? "" : page_if_read(question, learner), text_columns());
-  const Calibration calibration = calibrate(read_progress(learner.progress));
+  const std::string page =
+      json && !cannot ? page_if_read(question, learner) : "";  // else it comes on request
+  Report out = reveal_report(question, revealed, page, text_columns());
+  const CourseProgress progress = read_progress(learner.progress);
+  const Calibration calibration = calibrate(progress);
   if (!cannot) {
-    add_notice(out, question, revealed, json);
-    out.line("");
-    add_scores(out, calibration);
+    add_same_idea(out, progress, revealed);
+    if (!json) add_picture(out, question, revealed, learner.home);
   }
   out.json["calibration"] = {{"asked", calibration.asked},
                              {"right", calibration.right},

@@ -35,7 +35,8 @@ Asked ask_and_store(const Question& question, const Learner& learner);
 
 struct RunsOffered {
   Asked said = Asked::answered;
-  int code = 0;  ///< exit code of the runs
+  int code = 0;          ///< exit code of the runs
+  bool is_busy = false;  ///< runs for times were left out: other programs use the processors
 };
 
 /// Says what the missing runs cost, and makes them: after Enter where `ask`, else at once.
@@ -50,7 +51,7 @@ void say_error(const std::string& head, const Error& error);
 std::string page_if_read(const Question& question, const Learner& learner);
 
 /// Reveals the stored answer and prints it: as text, or as one JSON object.
-Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json);
+Revealed reveal_and_tell(const Question& question, const Learner& learner, bool json, bool is_busy = false);
 
 /// The rates of this machine where they were measured and can be read.
 std::optional<MachineRates> rates_if_kept();
@@ -60,7 +61,8 @@ std::vector<FoundRuns> missing_runs(const std::vector<Question>& questions,
                                     const std::filesystem::path& home);
 
 /// Makes them below runs/, in turn; predictions first, which cost nothing. The exit code: 0, that of the
-/// first run that failed, or 130 or 143 where a signal asked to stop. `quiet`: no progress is shown.
-int make_runs(const std::vector<FoundRuns>& found, const std::filesystem::path& home, bool quiet);
+/// first run that failed, or 130 or 143 where a signal asked to stop. Once other programs disturbed one for
+/// times, others for times are left out. `quiet`: no progress is shown.
+RunsOffered make_runs(const std::vector<FoundRuns>& found, const std::filesystem::path& home, bool quiet);
 
 }  // namespace isobar

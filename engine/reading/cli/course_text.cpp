@@ -6,9 +6,12 @@
 #include <cctype>
 
 #include "analyse/entity.h"
+#include "core/find.h"
 #include "core/text.h"
 #include "course/curve_shape.h"
+#include "draw/sketch.h"
 #include "log/table.h"
+#include "plot/lesson_view.h"
 
 namespace isobar {
 
@@ -169,18 +172,43 @@ std::vector<std::string> plain_lines(std::string_view markdown, std::size_t colu
   return PageLines(markdown, columns).lines();
 }
 
-namespace {
-
-constexpr const char* kCurveRule = "curve";
-
-char letter_of(std::size_t index) { return static_cast<char>('a' + index); }
+void add_page_part(Report& out, std::string_view markdown, const std::string& lesson) {
+  std::string text;
+  const auto add_text = [&] {
+    out.lines(plain_lines(text, text_columns()));
+    text.clear();
+  };
+  for (const std::string& line : split(std::string(markdown), '\n')) {
+    const std::size_t begin = line.find("](pictures/"), end = line.find(".svg)");
+    const bool is_picture = line.starts_with("![") && begin != std::string::npos && end != std::string::npos;
+    const std::size_t name = begin + std::string_view("](pictures/").size();
+    const LessonPicture* const picture =
+        is_picture ? find_lesson_picture(lesson, line.substr(name, end - name)) : nullptr;
+    if (picture == nullptr) {
+      text += line + "\n";
+      continue;
+    }
+    add_text();
+    out.line("");
+    out.drawn(drawing_lines(picture->drawing, terminal_style()));
+    out.line("");
+  }
+  add_text();
+}
 
 void add_page(Report& out, const std::string& page, std::size_t columns) {
   const std::vector<std::string> lines = plain_lines(page, columns);
   if (lines.empty()) return;
   out.line("");
+  out.line("The page, with figures of its author's machine:");
   out.lines(lines);
 }
+
+namespace {
+
+constexpr const char* kCurveRule = "curve";
+
+char letter_of(std::size_t index) { return static_cast<char>('a' + index); }
 
 /// Shapes side by side, as many as fit, each above its letter.
 void add_shapes(Report& out, const Question& question, std::size_t columns) {
@@ -201,7 +229,7 @@ void add_shapes(Report& out, const Question& question, std::size_t columns) {
       letters += fmt::format("{:<{}}", letter_of(i), kWide + kApart);
     }
     out.line("");
-    out.lines(rows);
+    out.drawn(rows);
     out.line(letters);
   }
   out.line("  (dotted: the run without the mistake; a cross: the run stops)");
@@ -209,10 +237,22 @@ void add_shapes(Report& out, const Question& question, std::size_t columns) {
 
 Json head_json(const Question& question) {
   const char* const kind = kind_name(question.kind);
-  const Json choices = json_list(
-      question.choices, [](const QuestionChoice& choice) { return ISOBAR_NAMED(choice.key, choice.text); });
+  const Json choices = json_list(question.choices, [](const QuestionChoice& choice) {
+    const std::string text = choice.asked_as();
+    return ISOBAR_NAMED(choice.key, text);
+  });
   return ISOBAR_NAMED(question.id, question.lesson, kind, question.beat, question.unit, question.from,
-                      question.ask, question.why, choices);
+                      question.ask, choices);
+}
+
+/// Whether the reveal begins with what is true, so that it stands once.
+bool begins_with_truth(const Question& question, const Graded& graded) {
+  const QuestionChoice* const choice = find_where(
+      question.choices, [&](const QuestionChoice& one) { return graded.truth.ends_with(one.text); });
+  const std::string truth = choice == nullptr ? graded.truth : choice->text;
+  const std::string number = truth.substr(0, truth.find(' ')) + ":";  // its unit may be left out
+  const std::string reveal = lowered(graded.reveal);
+  return !truth.empty() && (reveal.starts_with(lowered(truth)) || reveal.starts_with(number));
 }
 
 Report outcome_report(const Question& question, const StoredAnswer& answer, const std::string& outcome,
@@ -245,7 +285,8 @@ std::string answers_text(const Question& question) {
     case AnswerKind::number:
       return "a number" + (question.unit.empty() ? "" : ", in " + question.unit);
     case AnswerKind::find:
-      return "a line of lessons/" + question.lesson + "/main.cpp, such as 42";
+      return "a line of lessons/" + question.lesson +
+             "/main.cpp: its number, or text that only it has; l lists them";
     case AnswerKind::make:
       return "the run that shows it, or several: names below runs/, or last";
   }
@@ -257,8 +298,12 @@ Report question_report(const Question& question, std::size_t columns) {
   out.json = head_json(question);
   out.line(question.id + (question.from.empty() ? "" : "  (" + question.from + ")"));
   out.wrapped("", question.ask, columns);
-  out.headed("why", question.why, columns);
   if (question.rule == kCurveRule) add_shapes(out, question, columns);
+  if (const std::optional<Drawing> pictures = lettered_panels(question.lesson, question.pictures())) {
+    out.line("");
+    out.drawn(drawing_lines(*pictures, terminal_style()));
+    return out;
+  }
   if (!question.choices.empty()) out.line("");
   for (std::size_t i = 0; i < question.choices.size(); ++i) {
     const QuestionChoice& choice = question.choices[i];
@@ -272,9 +317,9 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
   const Graded& graded = revealed.graded;
   Report out = outcome_report(question, revealed.answer, outcome_name(graded.outcome), columns);
   const std::string& measured = revealed.truth.text;
-  add_members(out.json,
-              ISOBAR_NAMED(graded.truth, graded.off_by, graded.says, graded.reveal, graded.source, measured,
-                           graded.cannot, revealed.truth.missing, revealed.command, revealed.runs));
+  add_members(out.json, ISOBAR_NAMED(graded.truth, graded.off_by, graded.says, graded.reveal, question.why,
+                                     graded.source, measured, graded.cannot, revealed.truth.missing,
+                                     revealed.command, revealed.instead, revealed.runs));
 
   if (graded.outcome == Outcome::cannot_answer) {
     out.headed("why not", graded.cannot, columns);
@@ -282,14 +327,22 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
     out.wrapped("Your prediction is stored; ./isobar quiz " + question.id + " continues from here.", columns);
     return out;
   }
-  out.headed("it is", graded.truth, columns);
-  out.headed("yours is", graded.off_by, columns);
   const bool says_more = question.kind != AnswerKind::number && revealed.truth.text != graded.truth;
-  if (says_more) out.headed("found", revealed.truth.text, columns);
-  out.headed("source", graded.source, columns);
+  if (!begins_with_truth(question, graded)) out.headed("it is", graded.truth, columns);
+  out.headed("yours is", graded.off_by, columns);
+  if (!revealed.instead.empty())
+    out.headed("instead",
+               "what was recorded elsewhere: " + revealed.instead +
+                   (graded.outcome == Outcome::provisional
+                        ? ". Your number is graded by runs of yours: ./isobar quiz --when-quiet"
+                        : ""),
+               columns);
+  if (says_more && graded.reveal.empty()) out.headed("found", revealed.truth.text, columns);
   out.headed("because", graded.says, columns);
-  if (!graded.reveal.empty()) out.line("");
+  out.headed("source", graded.source, columns);
+  out.line("");
   out.wrapped("", graded.reveal, columns);
+  out.headed("matters", question.why, columns);
   add_page(out, page, columns);
   return out;
 }

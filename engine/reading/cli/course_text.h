@@ -21,6 +21,9 @@ namespace isobar {
 /// away in the page (<details>) is left out.
 std::vector<std::string> plain_lines(std::string_view markdown, std::size_t columns);
 
+/// With the pictures of a lesson drawn where the page has them.
+void add_page_part(Report& out, std::string_view markdown, const std::string& lesson);
+
 /// One line without its marks: `code`, **bold**, *italic*, [link](target).
 std::string without_marks(std::string_view markdown);
 
@@ -30,9 +33,13 @@ Report question_report(const Question& question, std::size_t columns);
 /// What an answer may be: "a to d", "up, same or down", "a number of ms".
 std::string answers_text(const Question& question);
 
-/// Prediction beside measurement, what the answer usually comes from, and the section of reveal.md.
+/// Prediction beside measurement, and what the answer usually comes from. `page`: its section of reveal.md,
+/// "" where nobody asked for it.
 Report reveal_report(const Question& question, const Revealed& revealed, const std::string& page,
                      std::size_t columns);
+
+/// The section of reveal.md, below a line: its figures are of another machine.
+void add_page(Report& out, const std::string& page, std::size_t columns);
 
 /// A reveal whose runs have changed since: the figures are those of then.
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,

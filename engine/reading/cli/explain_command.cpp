@@ -14,14 +14,19 @@ namespace isobar {
 
 namespace {
 
-Report term_report(const Term& term, std::size_t columns) {
+Report terms_report(const std::vector<const Term*>& terms, std::size_t columns) {
   Report out;
-  out.json = {{"term", term.name}, {"text", term.text}, {"also", term.also}, {"see", term.see}};
-  out.line(term.name);
-  std::vector<std::string> parts = {term.text};
-  if (!term.also.empty()) parts.push_back("also: " + joined(term.also));
-  if (!term.see.empty()) parts.push_back("see: " + joined(term.see));
-  for (const std::string& part : parts) out.wrapped("", part, columns);
+  const Json all = json_list(terms, [](const Term* term) {
+    return Json{{"term", term->name}, {"text", term->text}, {"also", term->also}, {"see", term->see}};
+  });
+  out.json = terms.size() == 1 ? all.at(0) : all;
+  for (const Term* const term : terms) {
+    out.line(term->name);
+    std::vector<std::string> parts = {term->text};
+    if (!term->also.empty()) parts.push_back("also: " + joined(term->also));
+    if (!term->see.empty()) parts.push_back("see: " + joined(term->see));
+    for (const std::string& part : parts) out.wrapped("", part, columns);
+  }
   return out;
 }
 
@@ -54,13 +59,13 @@ int explain_command(const Words& words) {
   bool json = false;
   OptionParser app("What a word or unit that programs print means, and how its figure is made",
                    "./isobar explain");
-  app.add("WORD", asked, "a term, such as MFU or peak memory; without one all are listed");
+  app.add("WORD", asked, "terms, such as MFU or peak memory; without one all are listed");
   app.flag("--json", json, "one JSON object instead of the text");
   if (!app.parse(words)) return 0;
   const Glossary glossary = read_glossary(project_home());
   const std::size_t columns = std::clamp<std::size_t>(terminal_columns(), 40, 100);
-  const Report report = asked.empty() ? list_report(glossary, columns)
-                                      : term_report(find_term(glossary, joined(asked, " ")), columns);
+  const Report report =
+      asked.empty() ? list_report(glossary, columns) : terms_report(find_terms(glossary, asked), columns);
   report.print(json);
   return 0;
 }

@@ -107,7 +107,7 @@ int MeasuredRuns::run() {
   for (const MeasuredPoint& point : points_) most = std::max(most, times_of(point));
   for (std::int64_t repeat = 0; repeat < most; ++repeat) {
     for (std::size_t i = 0; i < points_.size(); ++i) {
-      if (points_[i].code != 0 || repeat >= times_of(points_[i])) continue;
+      if (points_[i].code != 0 || repeat >= times_of(points_[i]) || is_left_out(points_[i])) continue;
       const int code = run_once(points_[i], configs_[i].config, repeat);
       ++done_;
       if (code == 0) continue;
@@ -174,6 +174,7 @@ int MeasuredRuns::run_once(MeasuredPoint& point, const Config& config, std::int6
   const bool has_rate = figures.samples_per_s > 0 || figures.view.summary.samples == 0;  // a bench has none
   if (!point.fails && !is_scored && (figures.steps == 0 || !has_rate))
     return wrong("the run left no step after its warm-up");
+  if (point.for_times && is_disturbed(figures.view, config_of(folder))) disturbed_ = true;
   point.runs.push_back(folder);
   point.repeats.push_back(std::move(figures));
   point.wall_s.push_back(seconds_since(begin_us));
@@ -205,7 +206,7 @@ double MeasuredRuns::left_s() const {
   const double usual_s = known_s / static_cast<double>(known);
   double left = 0;
   for (const MeasuredPoint& point : points_) {
-    if (point.code != 0) continue;
+    if (point.code != 0 || is_left_out(point)) continue;
     const auto runs = static_cast<double>(times_of(point)) - static_cast<double>(point.wall_s.size());
     left += runs * (point.wall_s.empty() ? usual_s : Spread(point.wall_s).median());
   }

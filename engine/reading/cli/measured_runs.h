@@ -29,6 +29,7 @@ struct MeasuredPoint {
   bool whole = false;                     ///< this one trains to its end, whatever the others do
   std::string preset = "";                ///< its own preset; "" = that of all
   std::int64_t times = 0;                 ///< how often it runs; 0 = as often as the others
+  bool for_times = false;                 ///< useless where other programs disturb it
   std::optional<int> fails = {};          ///< the exit code that it ends with on purpose
   std::vector<std::filesystem::path> runs = {};
   Repeats repeats = {};
@@ -91,6 +92,7 @@ class MeasuredRuns {
   const LoadedConfig& config(std::size_t i) const { return configs_[i]; }
   const std::string& group() const { return group_; }  ///< run.group of all of them
   bool was_stopped() const { return stopped_; }        ///< by a signal, so that some runs are missing
+  bool was_disturbed() const { return disturbed_; }    ///< those for times were left out from there on
   const RunView* first_view() const;  ///< view of the first run that is there; null without any
   std::string device() const;         ///< device of that run, else "this machine"
 
@@ -105,6 +107,7 @@ class MeasuredRuns {
   std::int64_t times_of(const MeasuredPoint& point) const {
     return point.times > 0 ? point.times : plan_.arguments.repeats;
   }
+  bool is_left_out(const MeasuredPoint& point) const { return disturbed_ && point.for_times; }
   int take_failure(MeasuredPoint& point, const std::filesystem::path& folder, int code,
                    const std::string& said);
   void show(const MeasuredPoint& point, std::int64_t repeat, double since_s, bool begins);
@@ -118,6 +121,7 @@ class MeasuredRuns {
   Console console_;
   std::size_t done_ = 0;
   bool stopped_ = false;
+  bool disturbed_ = false;
 };
 
 /// Runs whose training loop had to wait for a processor, which makes their rates too low.

@@ -6,8 +6,10 @@
 #include "cli/ask_question.h"
 #include "cli/commands.h"
 #include "cli/course_text.h"
+#include "cli/quiet_machine.h"
 #include "cli/shared_options.h"
 #include "core/named_file.h"
+#include "course/variant.h"
 
 namespace isobar {
 
@@ -74,8 +76,9 @@ Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
   Json questions = Json::array();
   std::string before;
   std::size_t answered = 0, there = 0;
-  for (const Question& question : asked.questions) {
+  for (const Question& form : asked.questions) {
     ++there;
+    const Question question = as_asked(form, progress, /*again=*/false);
     const QuestionState state = state_of(question, progress);
     if (state == QuestionState::revealed) ++answered;
     if (state == QuestionState::revealed && !all) continue;
@@ -95,6 +98,8 @@ Report quiz_list(const Learner& learner, const std::string& lesson, bool all) {
 
 constexpr const char* kQuiz = "./isobar quiz";
 
+constexpr std::int64_t kMostWait_min = 7 * 24 * 60;
+
 struct QuizArguments {
   std::string what;  ///< a lesson, a question, or ""
   std::string answer;
@@ -102,6 +107,8 @@ struct QuizArguments {
   std::filesystem::path csv;
   bool replace = false;  ///< write over `csv`
   bool yes = false, json = false, hint = false, again = false, list = false, runs_only = false;
+  bool when_quiet = false, record = false;
+  std::int64_t wait_min = 60;
 
   bool has_answer() const { return !answer.empty() || !runs.empty(); }
 };
@@ -121,11 +128,19 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
   app.flag("--hint", out.hint, "the hints of a question; at its prompt, ? gives them one by one");
   app.flag("--again", out.again, "ask again what was answered before");
   app.flag("--runs-only", out.runs_only, "make the runs that the question needs, and nothing else");
+  app.flag(
+      "--when-quiet", out.when_quiet,
+      "grade numbers that wait for runs of this machine, as soon as no other program uses its processors");
+  app.add("--wait", out.wait_min, "minutes that --when-quiet waits at most (60); 0 tries once, at once");
+  app.flag("--record", out.record,
+           "of a lesson: make the runs for times, and keep what they show for learners with a busy machine");
   app.flag("--list", out.list, "all questions, of the lesson where one is named, with what became of them");
   app.add("--export", out.csv, "write all answers and what became of them into this file, as CSV");
   app.flag(kReplace, out.replace, kReplaceHelp);
   app.flag("--json", out.json, "one JSON object instead of the text; asks nothing");
   if (!app.parse(words, {.where = kQuiz, .example = "02.best_workers --answer 4"})) return std::nullopt;
+  if (out.wait_min < 0 || out.wait_min > kMostWait_min)
+    throw Error("--wait takes minutes from 0 to " + std::to_string(kMostWait_min), kCommandLine, "--wait 60");
   if (!out.answer.empty() && !out.runs.empty())
     throw Error("give the answer with --answer or with --with, not both", kCommandLine, "leave one out");
   return out;
@@ -140,14 +155,20 @@ int stopped(const Question& question, int code) {
 int go_on(const Question& question, const Learner& learner, const QuizArguments& arguments) {
   const bool ask = can_ask() && !arguments.yes && !arguments.json;
   const std::vector<FoundRuns> missing = missing_runs({question}, learner.home);
+  bool is_busy = false;
   if (ask || arguments.yes || cost_s(missing) == 0) {  // predictions cost nothing
     const RunsOffered offered = offer_runs(missing, learner, ask, arguments.json);
     if (offered.code != 0) return arguments.json ? offered.code : stopped(question, offered.code);
     if (offered.said == Asked::left) return stopped(question, 0);
+    is_busy = offered.is_busy;
   } else if (!arguments.json) {
     say("This needs " + cost_text(missing) + " here; --yes makes them.");
   }
-  reveal_and_tell(question, learner, arguments.json);
+  const Revealed revealed = reveal_and_tell(question, learner, arguments.json, is_busy);
+  if (arguments.json || revealed.graded.outcome == Outcome::cannot_answer) return 0;
+  Report out;
+  add_scores(out, calibrate(read_progress(learner.progress)));
+  out.print(/*as_json=*/false);
   return 0;
 }
 
@@ -213,8 +234,9 @@ Asked predict(const Question& question, const CourseProgress& progress, const Le
   return Asked::answered;
 }
 
-int ask_one(const Question& question, const Learner& learner, const QuizArguments& arguments) {
+int ask_one(const Question& form, const Learner& learner, const QuizArguments& arguments) {
   const CourseProgress progress = read_progress(learner.progress);
+  const Question question = as_asked(form, progress, arguments.again);
   const QuestionState state = state_of(question, progress);
   if (!arguments.json) tell_problems(progress);
   check_unanswered(question, state, arguments);
@@ -236,7 +258,8 @@ int ask_one(const Question& question, const Learner& learner, const QuizArgument
 enum class Went { on, past, out };  ///< past: the question stays open
 
 /// One of those of a lesson; `code` is that of its runs.
-Went ask_next(const Question& question, const Learner& learner, const QuizArguments& arguments, int& code) {
+Went ask_next(const Question& form, const Learner& learner, const QuizArguments& arguments, int& code) {
+  const Question question = as_asked(form, read_progress(learner.progress), arguments.again);
   const auto is_revealed = [&](const CourseProgress& progress) {
     return state_of(question, progress) == QuestionState::revealed;
   };
@@ -327,21 +350,28 @@ int quiz_command(const Words& words) {
   if (!arguments->csv.empty()) {
     return export_answers(learner, *arguments);
   }
+  if (arguments->when_quiet) return grade_when_quiet(learner, arguments->wait_min, arguments->json);
   const std::vector<std::string> lessons = lessons_like(lesson_names(learner.home), arguments->what);
   if (arguments->what.empty() || !lessons.empty()) {
     check_needs_question(*arguments);
     const std::string lesson = lessons.empty() ? "" : find_lesson(learner.home, arguments->what).name;
+    if (arguments->record) {
+      if (lesson.empty())
+        throw Error("--record needs a lesson", kCommandLine, std::string(kQuiz) + " 02 --record");
+      return record_truths(lesson, learner, arguments->json);
+    }
     if (!lesson.empty() && can_ask() && !arguments->json && !arguments->list)
       return ask_all(lesson, learner, *arguments);
     quiz_list(learner, lesson, arguments->list).print(arguments->json);
     return 0;
   }
   const Question question = find_question(learner.home, arguments->what);
+  const auto asked = [&] { return as_asked(question, read_progress(learner.progress), arguments->again); };
   if (arguments->list)
     throw Error("--list lists the questions of a lesson", kCommandLine,
                 std::string(kQuiz) + " " + question.lesson + " --list");
-  if (arguments->hint) return tell_hints(question, arguments->json);
-  if (arguments->runs_only) return make_runs_of(question, learner, arguments->json);
+  if (arguments->hint) return tell_hints(asked(), arguments->json);
+  if (arguments->runs_only) return make_runs_of(asked(), learner, arguments->json);
   return ask_one(question, learner, *arguments);
 }
 

@@ -93,7 +93,7 @@ void SteppedScene::print() {
                               const Box box = {at.x, at.y, width, kSceneRows * TextCanvas::kCellHigh};
                               return scene_->paint(sketch, at_, box);
                             }};
-    out.lines(drawing_lines(moment, style));
+    out.drawn(drawing_lines(moment, style));
   }
   for (const std::string& line : scene_->lines(at_)) out.line(line);
   out.print(/*as_json=*/false);

@@ -12,6 +12,7 @@
 #include "core/find.h"
 #include "core/text.h"
 #include "course/rules.h"
+#include "course/units.h"
 #include "draw/chart.h"
 #include "plot/bars.h"
 #include "plot/lesson_view.h"
@@ -184,6 +185,19 @@ std::optional<Drawing> reveal_drawing(const Question& question, const std::vecto
   std::vector<ShownRun> shown;
   for (const RunCase& one : made) shown.push_back({printable(one.folder.filename().string(), 40), &one});
   return drawing_of(question, shown);
+}
+
+std::optional<Drawing> answer_drawing(const Question& question, double you, const Truth& truth) {
+  if (!(you > 0) || !(truth.number > 0)) return std::nullopt;
+  const std::string yours = with_unit(you, question.unit), right = with_unit(truth.number, question.unit);
+  const double low = std::isfinite(truth.low) ? truth.low : truth.number;
+  const double high = std::isfinite(truth.high) ? truth.high : truth.number;
+  const std::vector<IntervalBar> bars = {{"you", Spread({you}), yours},
+                                         {"it is", Spread({low, truth.number, high}), right}};
+  return Drawing{"", "", "You: " + yours + ". It is " + right + ".",
+                 [bars](Sketch& sketch, PlotPoint at, float width) {
+                   return paint_interval_bars(sketch, bars, at, width);
+                 }};
 }
 
 }  // namespace isobar

@@ -72,6 +72,14 @@ std::vector<Drawing> choice_panels(std::string_view lesson, const std::vector<Pa
   return found == nullptr || found->panels == nullptr ? std::vector<Drawing>{} : found->panels(choices);
 }
 
+std::optional<Drawing> lettered_panels(std::string_view lesson, const std::vector<PanelSettings>& choices) {
+  std::vector<Drawing> panels = choices.empty() ? std::vector<Drawing>{} : choice_panels(lesson, choices);
+  if (panels.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < panels.size(); ++i)
+    panels[i].title = std::string(1, static_cast<char>('a' + i));
+  return beside_each_other(std::move(panels));
+}
+
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint) { return {{}, why, hint}; }
 
 OwnPicture own_picture(const fs::path& run) {

@@ -3,6 +3,7 @@
 // drawn from a run of it. They lie in lessons/NN_name/view.
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -96,6 +97,9 @@ Drawing drawn_together(std::string_view rule, const std::vector<ShownRun>& runs)
 /// which. They are worked out here, without a run, and share their axes. Empty for a lesson that has none.
 /// Error (exit code 2) for settings that the lesson refuses.
 std::vector<Drawing> choice_panels(std::string_view lesson, const std::vector<PanelSettings>& choices);
+
+/// The panels in one drawing, each below its letter; nothing where there are none.
+std::optional<Drawing> lettered_panels(std::string_view lesson, const std::vector<PanelSettings>& choices);
 
 /// A picture without a body.
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint);

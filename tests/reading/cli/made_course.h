@@ -23,17 +23,24 @@ kind = "number"
 beat = "predict"
 unit = "GPUs"
 tolerance = 0
-ask = "Four ranks share a model, and there are four models. How many GPUs?"
+goal = 1
+draw = { tp = [4, 2, 8, 2], dp = [4, 3, 2, 8] }
+ask = "{tp} ranks share a model, and there are {dp} models. How many GPUs?"
 why = "It decides what a job asks for."
 giveaway = ["sixteen"]
 rule = "formula"
-with = { name = "gpus_for_mesh", tp = "4", dp = "4" }
+with = { name = "gpus_for_mesh", tp = "{tp}", dp = "{dp}" }
 hints = ["Multiply."]
 reveal = "{you} said, {truth} it is."
 )";
 
 inline constexpr const char* kQuestions = R"(
 opens_with = ["01.gpus"]
+goal = [
+  { notice = "Every step waits." },
+  { reads = ["How it waits"], notice = "Four wait less.", try = "./isobar run 02 --set data.workers=2" },
+  {},
+]
 preset = "cpu_micro"
 steps = 30
 repeats = 3
@@ -65,6 +72,7 @@ id = "02.where"
 from = "ERA5 tutorial, 2023"
 kind = "find"
 beat = "predict"
+goal = 2
 ask = "Which line makes the threads?"
 why = "It is the only one that differs."
 giveaway = ["line 31"]
@@ -78,6 +86,7 @@ id = "02.nan"
 from = "Isobar"
 kind = "choice"
 beat = "break"
+goal = 3
 ask = "A weight becomes NaN. What does the curve do?"
 why = "It is a mistake that happens."
 rule = "curve"
@@ -121,6 +130,11 @@ class MadeCourse {
     write_file_whole(to / "02_workers/README.md", std::string_view(page()));
     write_file_whole(to / "02_workers/reveal.md",
                      std::string_view("# Revealed\n\n## best_workers\n\nMore threads **share** the wait.\n"));
+    set_busy(false);
+  }
+  /// Whether other programs take the processors while its runs are made.
+  void set_busy(bool busy) {
+    processor_wait_ = busy ? 0.4 : 0;
     for (const int workers : {1, 4}) make_template(workers, "none");
     make_template(4, "nan_weight");
   }
@@ -131,7 +145,7 @@ class MadeCourse {
     return programs_.run(words, options);
   }
   std::vector<std::string> environment() const {
-    return {"ISOBAR_HOME=" + home().string(), "ISOBAR_PROGRESS=" + progress().string()};
+    return {"ISOBAR_HOME=" + home().string(), "ISOBAR_PROGRESS=" + progress().string(), "ISOBAR_LEARNER=0"};
   }
   /// What each program was called with, in order.
   std::vector<std::string> calls() const {
@@ -157,7 +171,8 @@ class MadeCourse {
   static std::string page() {
     return "# 02 Workers\n\n## Claim\n\nReading *needs* nothing that [the step](main.cpp) computes.\n\n"
            "## Idea\n\nThreads read "
-           "`ahead`.\n\n<details><summary>Settings</summary>\n\nhidden\n\n</details>\n";
+           "`ahead`.\n\n**How it waits.** A "
+           "queue.\n\n<details><summary>Settings</summary>\n\nhidden\n\n</details>\n";
   }
   std::string trains() const {
     return "echo \"${0##*/} $*\" >>" + calls_file().string() + "\n" + R"(
@@ -185,6 +200,7 @@ cp "$here-$repeat.jsonl" "$run/rank-0000.jsonl"
                                       "\ncpu = " + toml_string(cpu_name()) + "\ndevice = \"cpu\"\n"));
     MadeSteps made;
     made.lesson = "02_workers";
+    made.processor_wait = processor_wait_;
     made.stage_ms["load"] = workers == 1 ? 30 : 1;
     if (fault != "none") made.end = "failed", made.steps = 12, made.scored = false;
     for (int repeat = 0; repeat < 3; ++repeat) {
@@ -194,6 +210,7 @@ cp "$here-$repeat.jsonl" "$run/rank-0000.jsonl"
   }
 
   Programs programs_;
+  double processor_wait_ = 0;
 };
 
 }  // namespace isobar

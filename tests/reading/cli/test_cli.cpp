@@ -130,6 +130,10 @@ TEST_CASE("a term is explained, as text and as JSON, and all are listed") {
                  says("\"see\":[\"FLOP\""));
   CHECK_THAT(programs.run({"explain"}).out, says("  ACC ") && says(" worker") && says("explain WORD"));
   CHECK_THAT(programs.run({"explain", "--json"}).out, says("{\"terms\":[\"ablation\""));
+  CHECK_THAT(programs.run({"explain", "ring", "latency"}).out,
+             says("ring\n  An all-reduce") && says("latency\n  Time that"));
+  CHECK_THAT(programs.run({"explain", "ring", "latency", "--json"}).out,
+             says("[{\"term\":\"ring\"") && says("{\"term\":\"latency\""));
   const ProcessResult wrong = programs.run({"explain", "peak", "memry"});
   CHECK(wrong.code == 2);
   CHECK_THAT(wrong.err, says("did you mean peak memory?"));

@@ -1,4 +1,4 @@
-// A lesson beat by beat at a terminal, left and taken up.
+// A lesson goal by goal at a terminal, left and taken up.
 #include <fstream>
 
 #include "cli/course_text.h"
@@ -6,6 +6,7 @@
 #include "cli/terminal.h"
 #include "core/json.h"
 #include "course/page_section.h"
+#include "course/progress.h"
 #include "support/catch.h"
 #include "support/says.h"
 
@@ -42,11 +43,12 @@ class Learning {
   Terminal terminal_;
 };
 
-void mark_done(const MadeCourse& course, const std::vector<std::string>& beats) {
+void mark_done(const MadeCourse& course, const std::vector<std::string>& parts,
+               const std::string& lesson = "02_workers") {
   std::filesystem::create_directories(course.progress().parent_path());
-  for (const std::string& beat : beats) {
+  for (const std::string& part : parts) {
     std::ofstream(course.progress(), std::ios::app)
-        << R"({"schema":1,"kind":"beat","lesson":"02_workers","beat":")" << beat << "\"}\n";
+        << R"({"schema":1,"kind":"beat","lesson":")" << lesson << R"(","beat":")" << part << "\"}\n";
   }
 }
 
@@ -63,16 +65,17 @@ TEST_CASE("the ladder says what is done, what is next and how long it takes") {
                              says("not begun, about ") && says("next: ./isobar learn 01_baseline"));
   const Json json = Json::parse(course.run({"learn", "--json"}).out);
   CHECK(json["lessons"].values().size() == 2);
-  CHECK(json["lessons"][1]["beats"].values().size() == 6);
+  CHECK(json["lessons"][1]["parts"].values().size() == 5);
   CHECK(json["lessons"][1]["takes_s"].as_number() > 3 * 60);
   CHECK_THAT(course.run({"learn", "02"}).out,
-             says("[ ] read") && says("predict 0/2") && says("in a terminal"));
+             says("[ ] read") && says("goal 2 0/2") && says("in a terminal"));
   CHECK(course.run({"learn", "09"}).code == 2);
   CHECK(course.kept().empty());
 }
 
-TEST_CASE("a lesson is walked through, left at any point and taken up there") {
+TEST_CASE("a lesson is walked through goal by goal, left at any point and taken up there") {
   const MadeCourse course;
+  mark_done(course, {"read"}, "01_baseline");
   {
     Learning first(course, {"learn", "02"});
     CHECK_THAT(first.ask("many"),
@@ -80,7 +83,7 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
     CHECK_THAT(first.ask("?"), says("\"many\""));
     CHECK_THAT(first.ask("12"), says("Hint 1 of 1: Multiply."));
     CHECK_THAT(first.enter(), says("Understood as 12 GPUs.") && says("01.gpus: not right") &&
-                                  says("12 GPUs said, 16 GPUs it is."));
+                                  says("12 GPUs said, 16 GPUs it is.") && says("matters"));
     CHECK_THAT(first.enter(), says("Claim") && says("Reading needs nothing that the step computes."));
     first.enter("q");
     CHECK_THAT(first.rest(), says("[ ] read"));
@@ -88,50 +91,107 @@ TEST_CASE("a lesson is walked through, left at any point and taken up there") {
   {
     Learning second(course, {"learn", "02"});
     CHECK_THAT(second.enter(), says("Claim") && !says("First, a question from lesson"));
-    CHECK_THAT(second.enter(), says("Threads read ahead.") && !says("hidden"));
-    CHECK_THAT(second.enter(), says("notice") && says("README.md") && says("no prediction here yet"));
-    CHECK_THAT(second.ask("1"), says("Predict") && says("which number is fastest?"));
+    CHECK_THAT(second.enter(), says("Threads read ahead.") && !says("hidden") && !says("A queue."));
+    CHECK_THAT(second.enter(), says("Goal 2 of 3") && says("How it waits. A queue."));
+    CHECK_THAT(second.ask("1 because more threads fight"),
+               says("which number is fastest?") && !says("Processors that wait"));
     second.ask("q");
     second.rest();
   }
-  CHECK(stands(course)["next"] == "predict");
+  CHECK(stands(course)["next"] == "goal 2");
   {
     Learning third(course, {"learn", "02"});
-    CHECK_THAT(third.ask("main.cpp:1"), says("Which line makes the threads?") && !says("fastest?"));
-    CHECK_THAT(third.enter(), says("2 predictions not revealed yet"));
+    CHECK_THAT(third.ask("l"),
+               says("Which line makes the threads?") && !says("fastest?") && !says("A queue."));
+    CHECK_THAT(third.ask("loader"), says("  1  ") && says("WorkerLoader loader("));
+    CHECK_THAT(third.ask("main.cpp:1"), says("\"loader\" stands in lines "));
     CHECK_THAT(third.enter(), says("This needs 6 runs, about") && says("start them?"));
-    CHECK_THAT(third.enter("q"), says("run 6 of 6") && says("notice") && says("try"));
+    CHECK_THAT(third.enter("p"), says("run 6 of 6") && says("02.best_workers: not right") &&
+                                     says("One thread reads a batch at a time") && !says("share the wait"));
+    CHECK_THAT(third.enter(),
+               says("figures of its author's machine") && says("More threads share the wait."));
+    CHECK_THAT(third.enter("q"), says("02.where: not right"));
     third.rest();
   }
-  CHECK(stands(course)["next"] == "reveal");
+  CHECK(stands(course)["next"] == "goal 3");
   {
     Learning fourth(course, {"learn", "02"});
-    CHECK_THAT(fourth.enter(),
-               says("02.best_workers: not right") && says("One thread reads a batch at a time"));
-    CHECK_THAT(fourth.enter(), says("02.where: not right"));
-    CHECK_THAT(fourth.enter(),
-               says("0 of 2 guesses here were right") && says("typically off by a factor of"));
-    CHECK_THAT(fourth.ask("stops"), says("Break") && says("×") && says("ends with an error"));
+    CHECK_THAT(fourth.ask("stops"), says("Goal 3 of 3") && says("A mistake on purpose") && says("×"));
     CHECK_THAT(fourth.enter(), says("This needs 1 run, about"));
     CHECK_THAT(fourth.enter(), says("02.nan: right"));
-    CHECK_THAT(fourth.rest(),
-               says("1 of 3 guesses here were right") && says("run.fault=NAME") && says("[x] break"));
+    CHECK_THAT(fourth.enter(), says("earned") && says("1 of 3 guesses here were right") &&
+                                   says("typically off by a factor of"));
+    CHECK_THAT(fourth.rest(), says("[x] goal 3") && says("[ ] goal 2"));
   }
   CHECK(stands(course)["next"] == Json());
-  CHECK_THAT(course.run({"learn"}).out, says("02_workers") && says("done"));
+  CHECK(read_progress(course.progress()).answers.at(1).thought == "more threads fight");
+  // Its questions have no other numbers: it stays open, and nothing is offered.
+  CHECK_THAT(course.run({"learn"}).out, says("02_workers") && says("1 of 3 goals"));
 }
 
-TEST_CASE("an opening question that was answered and not revealed goes on with that answer") {
+TEST_CASE("a goal whose answers were wrong is asked again with other numbers until it is earned") {
   const MadeCourse course;
-  std::filesystem::create_directories(course.progress().parent_path());
-  write_file_whole(
-      course.progress(),
-      std::string_view(
-          R"({"schema":1,"kind":"answer","id":"01.gpus","answer":"12","number":12,"unit":"GPUs"})"
-          "\n"));
+  mark_done(course, {"read"}, "01_baseline");
+  {
+    Learning first(course, {"learn", "01"});
+    CHECK_THAT(first.ask("12"), says("4 ranks share a model, and there are 4 models"));
+    CHECK_THAT(first.enter(), says("01.gpus: not right"));
+    CHECK_THAT(first.enter(), says("not earned yet: it is asked again"));
+    CHECK_THAT(first.ask("16"), says("2 ranks share a model, and there are 3 models"));
+    CHECK_THAT(first.enter(), says("not right"));
+    CHECK_THAT(first.ask("q"), says("8 ranks share a model, and there are 2 models"));
+    first.rest();
+  }
+  const auto goal = [&](const char* what) {
+    const Json lesson = Json::parse(course.run({"learn", "01", "--json"}).out);
+    return lesson["goals"][0][what];
+  };
+  CHECK(goal("earned") == Json(false));
+  CHECK(goal("again").values().size() == 1);
+  CHECK_THAT(course.run({"learn"}).out, says("0 of 3 goals; 1 question to try again"));
+  {
+    Learning second(course, {"learn", "01"});
+    second.ask("16");
+    CHECK_THAT(second.enter(), says("01.gpus: right"));
+    CHECK_THAT(second.ask("16"), says("2 ranks share a model, and there are 8 models"));
+    CHECK_THAT(second.enter(), says("01.gpus: right"));
+    CHECK_THAT(second.rest(), says("[x] goal 1"));
+  }
+  CHECK(goal("earned") == Json(true));
+}
+
+TEST_CASE("an answer that was stored goes on to its reveal, and the next visit asks other numbers") {
+  const MadeCourse course;
+  mark_done(course, {"read"}, "01_baseline");
+  const auto gpus = [&](const std::string& answer) {
+    return course.run({"quiz", "01.gpus", "--again", "--answer", answer});
+  };
+  CHECK_THAT(gpus("12").out, says("16 GPUs it is"));
   Learning walk(course, {"learn", "02"});
-  CHECK_THAT(walk.enter("q"),
-             says("First, a question from lesson") && says("01.gpus: not right") && !says("How many GPUs?"));
+  CHECK_THAT(walk.ask("6"), says("First, a question from lesson") && says("2 ranks share a model"));
+  CHECK_THAT(walk.enter("q"), says("01.gpus: right"));
+  walk.rest();
+}
+
+TEST_CASE("a lesson opens with questions of lessons that were read, and only with those") {
+  const MadeCourse course;
+  Learning walk(course, {"learn", "02"});
+  CHECK_THAT(walk.enter("q"), says("Claim") && !says("First, a question from lesson"));
+  walk.rest();
+}
+
+TEST_CASE("the core path asks only the questions that carry a lesson") {
+  const MadeCourse course;
+  const std::filesystem::path file = course.home() / "lessons/02_workers/questions.toml";
+  std::string text = read_text_file(file, 1 << 20);
+  text.replace(text.find("id = \"02.where\""), 15, "id = \"02.where\"\ncore = true");
+  write_file_whole(file, std::string_view(text));
+  mark_done(course, {"read"});
+  Learning walk(course, {"learn", "02", "--core"});
+  walk.enter();
+  CHECK_THAT(walk.ask("WorkerLoader loader("), says("Which line makes") && !says("fastest?"));
+  CHECK_THAT(walk.enter(), says("02.where: right"));
+  walk.enter("q");
   walk.rest();
 }
 
@@ -149,14 +209,11 @@ TEST_CASE("what is wrong with one question is said, and the others are asked") {
     quiz.rest();
   }
   mark_done(course, {"opening 01.gpus", "read"});
-  // The newest run is none that can be read; there is nothing to notice in it, and the walk goes on.
-  std::filesystem::create_directories(course.work() / "runs/02_workers-broken");
-  write_file_whole(course.work() / "runs/02_workers-broken/run.toml", std::string_view("[run]\nranks = 1\n"));
   Learning walk(course, {"learn", "02"});
-  CHECK_THAT(walk.enter(), says("02.best_workers: ") && says("no key"));  // of the beat Run
-  CHECK_THAT(walk.enter("q"), says("Reveal") && says("no key"));
+  CHECK_THAT(walk.enter(), says("02.best_workers: ") && says("no key"));
+  CHECK_THAT(walk.ask("q"), says("Goal 3") && !says("no key"));
   walk.rest();
-  CHECK(stands(course)["next"] == "reveal");
+  CHECK(stands(course)["next"] == "goal 2");
 }
 
 TEST_CASE("Ctrl-C at a prompt or in a run ends it, and the prediction is taken up") {
@@ -195,7 +252,7 @@ TEST_CASE("the questions of a lesson come one after the other, and a skipped one
   CHECK_THAT(again.rest(), says("2 questions of 02_workers still open"));
 }
 
-TEST_CASE("runs are done when they are there, not when they cannot be made") {
+TEST_CASE("a goal whose runs cannot be made is passed over and stays open") {
   const MadeCourse course;
   const std::filesystem::path file = course.home() / "lessons/02_workers/questions.toml";
   std::string text = read_text_file(file, 1 << 20);
@@ -209,9 +266,9 @@ TEST_CASE("runs are done when they are there, not when they cannot be made") {
   mark_done(course, {"opening 01.gpus", "read"});
   Learning walk(course, {"learn", "02"});
   CHECK_THAT(walk.enter(), says("w4 cannot be run here") && says("start them?"));
-  walk.enter("q");
+  CHECK_THAT(walk.enter("q"), says("cannot answer"));
   walk.rest();
-  CHECK(stands(course)["next"] == "run");
+  CHECK(stands(course)["next"] == "goal 2");
 }
 
 TEST_CASE("pages are plain lines on a terminal") {
@@ -228,6 +285,13 @@ TEST_CASE("pages are plain lines on a terminal") {
             "  - one and more", "  - two", "", "  a  long head", "  1  2", "", "    ## no heading", "",
             "  [picture: what it shows]", "", "  end"});
   CHECK(page_section(page, "Nothing").empty());
+  const std::string idea = "## Claim\n\nc\n\n## Idea\n\n**One** two\n\n**Not** so\nlong\n\n**In.** x\n";
+  const std::vector<PagePiece> pieces = page_pieces(idea);
+  REQUIRE(pieces.size() == 4);
+  CHECK((pieces[0].title == "Claim" && pieces[1].title == "One" && pieces[3].title == "In"));
+  CHECK(pieces[2].text == "**Not** so\nlong\n\n");
+  CHECK(page_pieces("## Idea\n\nplain\n\n**B** c\n").at(0).title == "Idea");
+  CHECK(page_pieces("no section").empty());
   CHECK(plain_lines("[[2 &lt;x x&gt;, 2 &lt;x&gt;]] &amp; &#945; &#x3B1; `&lt;` &nosuch; & a;", 80) ==
         std::vector<std::string>{"  [[2 <x x>, 2 <x>]] & \u03b1 \u03b1 &lt; &nosuch; & a;"});
   CHECK(plain_lines("## 1 &lt; 2\n\n| &lt;a&gt; | b |\n|---|---|\n| 1 | &times; |\n\n&#27;[31m", 80) ==

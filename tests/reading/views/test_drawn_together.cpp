@@ -44,11 +44,6 @@ TEST_CASE("panels of choices are pictures without their settings, in the order t
   CHECK_THAT(lines(timelines, 0), says("the loop") && !says("worker"));
   CHECK_THAT(lines(timelines, 1), says("worker 2"));
   CHECK(lines(timelines, 1) != lines(timelines, 2));
-  const auto tables = choice_panels(
-      "09_all_reduce", {{"comm.algorithm=tree", "run.ranks=4"}, {"comm.algorithm=ring", "run.ranks=4"}});
-  CHECK_THAT(lines(tables, 0), says("0") && !says("tree"));
-  CHECK_THAT(tables[0].alt, says("sends 4 chunks to rank"));
-  CHECK_THAT(tables[1].alt, says("sends 1 chunk to rank"));
   CHECK(choice_panels("01_baseline", {{}}).empty());
   CHECK_THROWS_AS(choice_panels("00_sgd", {{"train.global_batch=nothing"}}), Error);
 }
