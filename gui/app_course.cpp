@@ -59,11 +59,11 @@ void App::act_on_course(const Requests& ask, const Data& data) {
   const CourseRequest& asked = *ask.course;
   switch (asked.kind) {
     case CourseRequest::Kind::commit:
-      return worker_.commit(asked.id, asked.answer, asked.seen);
+      return worker_.commit(asked.id, asked.answer, asked.seen, asked.again);
     case CourseRequest::Kind::reveal:
       return worker_.reveal(asked.id);
-    case CourseRequest::Kind::beat:
-      return worker_.beat_done(asked.id, asked.beat);
+    case CourseRequest::Kind::done:
+      return worker_.part_done(asked.id, asked.part);
   }
 }
 
@@ -94,7 +94,7 @@ void App::follow_link(const LinkRequest& link) {
       return open_web(target.text);
     case LinkTarget::Kind::lesson:
       choose_lesson(target.text);
-      state_.course.beats[target.text] = Beat::read;
+      state_.course.parts[target.text] = 0;
       state_.course.section = target.section;
       return;
     case LinkTarget::Kind::reveal:
@@ -188,7 +188,9 @@ void App::open_reveal(const std::string& lesson) {
   });
   if (!any) return say("this page opens once you have committed to an answer");
   choose_lesson(lesson);
-  state_.course.beats[lesson] = Beat::reveal;
+  const std::vector<LessonPart>& parts = course->lessons.at(lesson).parts;
+  const auto begun = std::ranges::find_if(parts, [](const LessonPart& part) { return part.so_far > 0; });
+  state_.course.parts[lesson] = begun == parts.end() ? 1 : static_cast<std::size_t>(begun - parts.begin());
 }
 
 }  // namespace isobar

@@ -200,6 +200,8 @@ Answer answer_on_card(const Data& data, const AppState& state, const Question& q
 void draw_answer_field(Ui& ui, const Data& data, AppState& state, const Question& question, CardState& card,
                        Requests& ask) {
   ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {ui.px(8), ui.px(6)});
+  if (const std::optional<Drawing>& pictures = data.course->of(question.id)->choices)
+    draw_drawing(ui, "choices", *pictures);
   if (question.kind == AnswerKind::choice) draw_choices(ui, question, card);
   if (question.kind == AnswerKind::direction) draw_directions(ui, card);
   if (question.kind == AnswerKind::number) draw_number(ui, question, card);

@@ -34,9 +34,10 @@ void draw_outcome(Ui& ui, Outcome outcome) {
     canvas.text(middle.x, middle.y - canvas.line_height(Face::bold) / 2, "?", Face::bold, theme.panel, 0.5F);
   }
   ImGui::SetCursorPosX(ImGui::GetCursorPosX() + ui.px(28));
-  ui.text(right   ? "Right"
-          : wrong ? "Not right"
-                  : "Cannot be answered yet",
+  ui.text(right                             ? "Right"
+          : wrong                           ? "Not right"
+          : outcome == Outcome::provisional ? "Not graded yet"
+                                            : "Cannot be answered yet",
           Face::title, readable(colour, theme.ground, 4.5));
   ui.record(std::string("outcome ") + outcome_name(outcome));
 }
@@ -130,6 +131,25 @@ void draw_ask_again(Ui& ui, const StoredAnswer& answer, CardState& card) {
   ui.tip("Your next answer is kept beside this one");
 }
 
+/// Where other programs disturb runs of one's own: what was recorded stands for them.
+void draw_instead(Ui& ui, const Revealed& revealed) {
+  if (revealed.instead.empty()) return;
+  const bool waits = revealed.graded.outcome == Outcome::provisional;
+  ui.warning("It was recorded elsewhere: " + printable(revealed.instead, kMostWords) + "." +
+             (waits ? " Your number is graded by runs of yours: ./isobar quiz --when-quiet" : ""));
+}
+
+/// Its section of reveal.md, on request.
+void draw_more(Ui& ui, const Question& question, const AskedQuestion& asked, AppState& state, Requests& ask) {
+  if (asked.page.empty()) return;
+  const std::string id = question.id + "/more";
+  const bool open = state.course.unfolded.count(id) != 0;
+  if (ui.link(open ? "Hide the page's own figures" : "The page's own figures", "more") &&
+      state.course.unfolded.erase(id) == 0)
+    state.course.unfolded.insert(id);
+  if (open) draw_page(ui, question.lesson, asked.page, state, ask);
+}
+
 void draw_said(Ui& ui, const std::string& said, const std::string& truth) {
   if (said != truth) ui.wrapped("You said: " + printable(said, kMostWords), Face::text, ui.theme().dim);
   ui.sentence("It is: " + printable(truth, kMostWords));
@@ -138,8 +158,11 @@ void draw_said(Ui& ui, const std::string& said, const std::string& truth) {
 /// What was written down, where the runs of it no longer say it.
 void draw_stored(Ui& ui, const Question& question, const AskedQuestion& asked, const StoredAnswer& answer,
                  const StoredReveal& stored, CardState& card) {
-  const bool is_right = stored.outcome == outcome_name(Outcome::right);
-  draw_outcome(ui, is_right ? Outcome::right : Outcome::not_right);
+  Outcome outcome = Outcome::not_right;
+  for (const Outcome one : {Outcome::right, Outcome::provisional}) {
+    if (stored.outcome == outcome_name(one)) outcome = one;
+  }
+  draw_outcome(ui, outcome);
   draw_said(ui, answer_words(question, answer), stored.truth);
   ui.dim(printable(stored.source, kMostWords));
   ui.record("as it was written down");
@@ -158,7 +181,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
     const StoredAnswer* const answer = data.course->progress.answer(question.id);
     if (stored == nullptr || answer == nullptr) return;
     draw_stored(ui, question, asked, *answer, *stored, card);
-    return draw_page(ui, question.lesson, asked.page, state, ask);
+    return draw_more(ui, question, asked, state, ask);
   }
   const Graded& graded = asked.revealed->graded;
   const Truth& truth = asked.revealed->truth;
@@ -177,13 +200,15 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
     draw_said(ui, graded.said, graded.truth);
   }
   if (!graded.off_by.empty()) ui.note(graded.off_by);
+  draw_instead(ui, *asked.revealed);
   if (!graded.says.empty()) draw_aside(ui, graded.says, ui.theme().warn);
   if (!graded.reveal.empty()) draw_sentence(ui, graded.reveal);
+  if (!question.why.empty()) ui.note(question.why);
   if (asked.revealed->runs.empty()) ImGui::AlignTextToFramePadding();  // beside Ask again
   ui.dim(graded.source);
   draw_plots(ui, asked.revealed->runs, ask);
   draw_ask_again(ui, answer, card);
-  draw_page(ui, question.lesson, asked.page, state, ask);
+  draw_more(ui, question, asked, state, ask);
 }
 
 }  // namespace isobar

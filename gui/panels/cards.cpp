@@ -63,6 +63,7 @@ void draw_open(Ui& ui, const Data& data, AppState& state, const Question& questi
       CourseRequest request{.kind = CourseRequest::Kind::commit, .id = question.id};
       request.answer = answer_on_card(data, state, question, card);
       request.seen = data.course->progress.answer_line(question.id);
+      request.again = card.again_of != 0 && card.again_of == request.seen;
       ask.course = std::move(request);
       card.problem.clear();
     } catch (const Error& error) {
@@ -145,7 +146,7 @@ void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std
   if (!ui.button(words, done ? ButtonKind::primary : ButtonKind::quiet, data.course->may_write,
                  "leave the question"))
     return;
-  ask.course = beat_request(lesson, opening_mark(id));
+  ask.course = done_request(lesson, opening_mark(id));
 }
 
 }  // namespace
@@ -153,6 +154,7 @@ void draw_leaving(Ui& ui, const Data& data, const std::string& lesson, const std
 std::string unit_words(const Question& question) { return question.unit == "x" ? "times" : question.unit; }
 
 std::string opening_mark(const std::string& id) { return "opening " + id; }
+std::string opening_card(const std::string& lesson, const std::string& id) { return lesson + "/" + id; }
 
 RunRequest runs_request(const Question& question) {
   return {.lesson = question.lesson, .words = {"quiz", question.id, "--runs-only", "--yes"}};
@@ -163,22 +165,21 @@ void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& pl
   if (ids.empty()) return;
   std::string& shown = state.course.shown[state.lesson + " " + place];
   if (!holds(ids, shown)) shown = first_to_do(data, ids);
-  const Question& question = *data.course->question(shown);
   const AskedQuestion& asked = *data.course->of(shown);
   // A question of an earlier lesson is asked once more here; its own card stays as it is.
   const bool opening = place == kOpeningPlace;
-  const std::string key = opening ? state.lesson + "/" + shown : shown;
+  const std::string key = opening ? opening_card(state.lesson, shown) : shown;
   const bool is_new = opening && state.course.cards.count(key) == 0;
   CardState& card = state.course.card(key);
   const std::size_t newest = data.course->progress.answer_line(shown);
   if (is_new && asked.state == QuestionState::revealed) card.again_of = newest;
   const bool again = card.again_of != 0 && card.again_of == newest;
+  const Question& question = again ? asked.again : asked.now;
   state.course.question = question.id;
   const CardBox box(ui, "card " + place, ui.theme().ground);
   ui.framed().fitted("asked by " + question.from, Face::small, ui.theme().dim, 120);
   draw_pager(ui, ids, shown);
   ui.wrapped(question.ask, Face::bold, ui.theme().text);
-  if (!question.why.empty()) ui.note(question.why);
   ui.gap(2);
   if (asked.state == QuestionState::open || again) {
     if (question.kind == AnswerKind::find && question.lesson == state.lesson) state.code.asked = key;

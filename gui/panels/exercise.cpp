@@ -3,6 +3,8 @@
 #include "core/files.h"
 #include "core/find.h"
 #include "core/text.h"
+#include "core/utf8.h"
+#include "draw/text_style.h"
 #include "panels/lesson_parts.h"
 #include "widgets/places.h"
 
@@ -17,34 +19,74 @@ RunRequest check_request(const std::string& lesson, const std::vector<std::strin
   return out;
 }
 
+bool is_braille(std::uint32_t code) { return (code & ~0xffU) == braille_of(0); }
+
 void draw_told(Ui& ui, const char* head, const std::string& text) {
   const float begin = ImGui::GetCursorPosX();
   ui.dim(head);
   ui.at_x(begin + ui.px(64)).sentence(printable(text, kMostTold));
 }
 
-/// Why the check does not hold, and the hints that were asked for.
-void draw_why(Ui& ui, const OwnExercise& own) {
+/// Why the check does not hold, unless it was not begun, and the hints that were asked for.
+void draw_why(Ui& ui, const OwnExercise& own, bool is_begun) {
   const CheckFinding& finding = own.verdict->finding;
-  draw_told(ui, "expected", finding.expected);
-  draw_told(ui, "came", finding.came);
-  draw_told(ui, "look at", finding.look);
+  if (is_begun) {
+    draw_told(ui, "expected", finding.expected);
+    draw_told(ui, "came", finding.came);
+    draw_told(ui, "look at", finding.look);
+  }
   for (std::size_t i = 0; i < own.hints.size(); ++i)
     draw_told(ui, fmt::format("hint {}", i + 1).c_str(), own.hints[i]);
   ui.record("why " + own.verdict->failed);
 }
 
 void draw_checks(Ui& ui, const OwnExercise& own) {
+  const bool is_first_step = own.verdict && has_first_step_alone(own.exercise, own.mine, *own.verdict);
   for (const ExerciseCheck& check : own.exercise.checks) {
     const bool held = own.verdict && own.verdict->holds(check);
-    const bool failed = own.verdict && own.verdict->fails(check);
+    const bool is_next = own.verdict && own.verdict->fails(check), failed = is_next && !is_first_step;
     draw_check(ui, held ? CheckMark::held : failed ? CheckMark::failed : CheckMark::open);
     ui.record((held ? "held " : failed ? "failed " : "open ") + check.name);
     ImGui::Indent(ui.px(26));
     ui.wrapped(check.says, Face::text, failed ? ui.theme().text : ui.theme().dim);
-    if (failed) draw_why(ui, own);
+    if (is_next) draw_why(ui, own, failed);
     ImGui::Unindent(ui.px(26));
   }
+}
+
+/// A row of characters; braille, which no font here has, dot by dot.
+void paint_letters(Ui& ui, const std::vector<std::uint32_t>& row, const Box& box, float dot) {
+  ImGuiCanvas canvas = ui.canvas();
+  PlotPoint at = {box.x0, box.y0};
+  for (const std::uint32_t code : row) {
+    for (unsigned i = 0; i < 8 && is_braille(code); ++i) {
+      const float x = at.x + dot * static_cast<float>(i % 2), y = at.y + dot * static_cast<float>(i / 2);
+      if ((code & braille_of(1U << i) & 0xffU) != 0) canvas.fill({x, y, x + dot, y + dot}, ui.theme().dim);
+    }
+    std::string letter;
+    append_utf8(letter, code);
+    if (code == mark_letter(Mark::ring, /*ascii=*/false))
+      canvas.mark({at.x + dot, at.y + 2 * dot}, Mark::ring, dot, ui.theme().text);
+    else if (!is_braille(code))
+      canvas.text(at.x, at.y, letter, Face::mono_small, ui.theme().text);
+    at.x += 2 * dot;
+  }
+}
+
+/// What the first step does, as a terminal shows it: a picture, and sentences.
+void draw_first_step(Ui& ui, const OwnExercise& own) {
+  if (!own.verdict || own.verdict->picture.empty() || own.is_old) return;
+  if (has_first_step_alone(own.exercise, own.mine, *own.verdict)) ui.text("First step done.", Face::bold);
+  const float dot = std::min(ui.canvas().text_width("0", Face::mono_small) / 2,
+                             ImGui::GetContentRegionAvail().x / 160);  // two for each of 80 columns
+  ImGui::PushStyleVar(ImGuiStyleVar_ItemSpacing, {0, 0});
+  for (const std::string& row : split(own.verdict->picture, '\n')) {
+    const std::vector<std::uint32_t> letters = letters_of(row);
+    const bool is_drawn = row.find("  ") != std::string::npos || std::ranges::any_of(letters, is_braille);
+    if (is_drawn) paint_letters(ui, letters, ui.space(4 * dot, "picture of the first step"), dot);
+    if (!is_drawn) ui.note(row);
+  }
+  ImGui::PopStyleVar();
 }
 
 /// What was found before any check, or that the file is another by now.
@@ -89,6 +131,7 @@ void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests
   if (!own.problem.empty()) return ui.problem(own.problem);
   ui.text(own.exercise.title, Face::bold);
   ui.dim(fmt::format("about {} minutes", own.exercise.minutes));
+  if (!own.exercise.first.empty()) ui.sentence(sentence_case(own.exercise.first_step()));
   ui.sentence(own.exercise.text);
   ui.gap(2);
   if (!own.mine.is_there) {
@@ -102,6 +145,7 @@ void draw_exercise(Ui& ui, const Data& data, const std::string& lesson, Requests
   ui.gap(2);
   draw_state_of_file(ui, own);
   draw_checks(ui, own);
+  draw_first_step(ui, own);
   if (own.verdict && own.verdict->passed() && !own.is_old) {
     ui.gap(2);
     ui.text("All of it holds.", Face::bold);
@@ -118,8 +162,8 @@ void draw_tour(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   for (const PlacedStop& placed : *found) {
     const TourStop& stop = placed.stop;
     if (placed.is_asked || placed.line == 0) {
-      ui.wrapped(stop.asks, Face::text, ui.theme().dim);
-      ui.dim(placed.is_asked ? "a question asks you to find it" : "it is not there any more");
+      ui.note(stop.asks +
+              (placed.is_asked ? " A question asks for this line." : " It is not there any more."));
       continue;
     }
     if (ui.link(stop.asks, "stop " + stop.name)) {

@@ -97,7 +97,7 @@ std::string state_text(const LessonCard& card, const LessonRuns& runs) {
 bool tells_published(const Data& data, const LessonCard& card) {
   const LessonProgress* const progress = progress_of(data, card.info.name);
   const bool is_known = progress != nullptr && data.course->problems.count(card.info.name) == 0;
-  return !card.info.published.years.empty() && is_known && is_done(*progress, Beat::reveal);
+  return !card.info.published.years.empty() && is_known && is_revealed(*progress);
 }
 
 std::string lesson_tip(const Data& data, const LessonCard& card) {
@@ -118,7 +118,7 @@ std::string lesson_tip(const Data& data, const LessonCard& card) {
                          provenance_text(run.view), run.view.point.empty() ? "" : "; " + run.view.point);
   }
   if (const LessonProgress* const progress = progress_of(data, card.info.name))
-    words += "\n" + beats_text(*progress);
+    words += "\n" + goals_text(*progress);
   return words;
 }
 
@@ -141,7 +141,7 @@ void draw_lesson(Ui& ui, const Data& data, const LessonCard& card, const LessonR
   const Theme& theme = ui.theme();
   const float s = ui.px(1);
   if (const LessonProgress* const progress = progress_of(data, card.info.name))
-    paint_beats(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
+    paint_parts(canvas, theme, *progress, {right_of(canvas, row), row.y0 + 11 * s});
   canvas.text(row.x0 + 10 * s, row.y0 + 7 * s, card.number, Face::mono, theme.dim);
   const float left = left_of(canvas, row);
   paint_fitted(canvas, left, row.y0 + 6 * s, row.width() - 112 * s, card.short_title, Face::bold, theme.text);

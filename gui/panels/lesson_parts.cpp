@@ -14,18 +14,18 @@
 namespace isobar {
 namespace {
 
-/// A disc with a tick where it is done, else a ring with the beat's number.
-void draw_disc(Canvas& canvas, const Theme& theme, const BeatState& state, PlotPoint middle, bool shown) {
+/// A disc with a tick where it is done, else a ring, with the number of a goal.
+void draw_disc(Canvas& canvas, const Theme& theme, const LessonPart& part, PlotPoint middle, bool shown) {
   const float radius = 10 * canvas.scale();
-  if (state.is_done()) {
+  if (part.ticked) {
     canvas.circle(middle, radius, theme.good, true);
     return paint_tick(canvas, middle, theme.panel);
   }
   canvas.circle(middle, radius, shown ? theme.accent : mixed(theme.panel, theme.dim, 0.6F), true);
   canvas.circle(middle, radius - (shown ? 2 : 1.25F) * canvas.scale(), theme.panel, true);
-  canvas.text(middle.x, middle.y - canvas.line_height(Face::small) / 2,
-              std::to_string(static_cast<int>(state.beat) + 1), Face::small, shown ? theme.text : theme.dim,
-              0.5F);
+  if (part.kind == PartKind::goal)
+    canvas.text(middle.x, middle.y - canvas.line_height(Face::small) / 2, std::to_string(part.goal),
+                Face::small, shown ? theme.text : theme.dim, 0.5F);
 }
 
 constexpr std::size_t kTail = 8;  // lines of what it says
@@ -81,47 +81,47 @@ Axis calibration_axis(const Calibration& calibration) {
 
 const LessonProgress* progress_of(const Data& data, const std::string& lesson) {
   const LessonProgress* const found = find_in(data.course->lessons, lesson);
-  return found == nullptr || found->beats.empty() ? nullptr : found;
+  return found == nullptr || found->parts.empty() ? nullptr : found;
 }
 
-bool is_done(const LessonProgress& progress, Beat beat) {
-  const BeatState* const state = find_by(progress.beats, &BeatState::beat, beat);
-  return state != nullptr && state->done;
+bool is_revealed(const LessonProgress& progress) {
+  return std::ranges::all_of(progress.parts,
+                             [](const LessonPart& part) { return part.kind != PartKind::goal || part.done; });
 }
 
-std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown) {
-  std::optional<Beat> clicked;
+std::optional<std::size_t> draw_part_strip(Ui& ui, const LessonProgress& progress, std::size_t shown) {
+  std::optional<std::size_t> clicked;
   const ImVec2 at = ImGui::GetCursorScreenPos();
-  const auto count = static_cast<float>(progress.beats.size());
+  const auto count = static_cast<float>(progress.parts.size());
   const float each = ImGui::GetContentRegionAvail().x / count;
   const float height = ui.px(62);
   ImGuiCanvas canvas = ui.canvas();
   const Theme& theme = ui.theme();
   const float y = at.y + ui.px(16);
-  for (std::size_t i = 0; i < progress.beats.size(); ++i) {
-    const BeatState& state = progress.beats[i];
+  for (std::size_t i = 0; i < progress.parts.size(); ++i) {
+    const LessonPart& part = progress.parts[i];
     const float left = at.x + each * static_cast<float>(i);
     const float x = left + each / 2;
     ImGui::SetCursorScreenPos({left, at.y});
-    const Area place = ui.area(std::string("beat ") + beat_name(state.beat), {each, height});
-    if (place.clicked) clicked = state.beat;
-    const bool is_shown = state.beat == shown;
+    const Area place = ui.area("part " + part.name(), {each, height});
+    if (place.clicked) clicked = i;
+    const bool is_shown = i == shown;
     const Box cell = {left + ui.px(2), at.y, left + each - ui.px(2), at.y + height};
     if (is_shown || place.hovered) canvas.fill(cell, is_shown ? theme.selected : theme.hover, ui.px(6));
-    if (i + 1 < progress.beats.size()) {
+    if (i + 1 < progress.parts.size()) {
       paint_stroke(canvas, {x + ui.px(14), y}, {x + each - ui.px(14), y},
-                   state.is_done() ? theme.good : theme.line, ui.px(1.5F));
+                   part.ticked ? theme.good : theme.line, ui.px(1.5F));
     }
   }
-  for (std::size_t i = 0; i < progress.beats.size(); ++i) {
-    const BeatState& state = progress.beats[i];
+  for (std::size_t i = 0; i < progress.parts.size(); ++i) {
+    const LessonPart& part = progress.parts[i];
     const float x = at.x + each * (static_cast<float>(i) + 0.5F);
-    const bool is_shown = state.beat == shown;
-    draw_disc(canvas, theme, state, {x, y}, is_shown);
-    canvas.text(x, at.y + ui.px(29), sentence_case(beat_name(state.beat)), Face::small,
+    const bool is_shown = i == shown;
+    draw_disc(canvas, theme, part, {x, y}, is_shown);
+    canvas.text(x, at.y + ui.px(29), sentence_case(part.name()), Face::small,
                 is_shown ? theme.text : theme.dim, 0.5F);
-    if (state.of > 0)
-      canvas.text(x, at.y + ui.px(44), fmt::format("{}/{}", state.so_far, state.of), Face::small, theme.dim,
+    if (part.of > 0)
+      canvas.text(x, at.y + ui.px(44), fmt::format("{}/{}", part.so_far, part.of), Face::small, theme.dim,
                   0.5F);
   }
   ImGui::SetCursorScreenPos(at);
@@ -129,12 +129,12 @@ std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat
   return clicked;
 }
 
-void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at) {
+void paint_parts(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at) {
   const float s = canvas.scale();
-  float x = at.x - static_cast<float>(progress.beats.size()) * 11 * s + 3 * s;
-  for (const BeatState& state : progress.beats) {
+  float x = at.x - static_cast<float>(progress.parts.size()) * 11 * s + 3 * s;
+  for (const LessonPart& part : progress.parts) {
     const Box box = {x, at.y, x + 8 * s, at.y + 8 * s};
-    if (state.is_done()) {
+    if (part.ticked) {
       canvas.fill(box, theme.good, 2 * s);
     } else {
       canvas.frame(box, mixed(theme.panel, theme.dim, 0.6F));
@@ -143,13 +143,11 @@ void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progr
   }
 }
 
-std::string beats_text(const LessonProgress& progress) {
-  std::vector<std::string> done;
-  for (const BeatState& state : progress.beats) {
-    if (state.is_done()) done.emplace_back(beat_name(state.beat));
-  }
-  if (done.empty()) return "No beat is done yet";
-  return done.size() == progress.beats.size() ? "All beats are done" : "Beats done: " + joined(done);
+std::string goals_text(const LessonProgress& progress) {
+  std::string out = fmt::format("{} of {} goals", progress.earned(), progress.goals.size());
+  if (const std::size_t again = progress.to_try_again(); again > 0)
+    out += "; " + counted(static_cast<std::int64_t>(again), "question") + " to try again";
+  return out;
 }
 
 Box draw_check(Ui& ui, CheckMark mark) {
@@ -161,12 +159,11 @@ Box draw_check(Ui& ui, CheckMark mark) {
 void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress) {
   const std::vector<std::string>& goals = card.info.goals;
   if (goals.empty()) return;
-  const auto reached = std::ranges::count(progress.goals, true);
   ui.gap(4);
   ui.text("Goals", Face::bold);
-  ui.beside(8).dim(fmt::format("{} of {}", reached, goals.size()));
+  ui.beside(8).dim(goals_text(progress));
   for (std::size_t i = 0; i < goals.size(); ++i) {
-    const bool done = i < progress.goals.size() && progress.goals[i];
+    const bool done = i < progress.goals.size() && progress.goals[i].earned;
     const Box box = draw_check(ui, done ? CheckMark::held : CheckMark::open);
     if (done) ui.record(fmt::format("reached goal {}", i + 1), box);
     ImGui::Indent(ui.px(26));

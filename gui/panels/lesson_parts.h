@@ -13,21 +13,22 @@ namespace isobar {
 /// Null where nothing is known yet.
 const LessonProgress* progress_of(const Data& data, const std::string& lesson);
 
-bool is_done(const LessonProgress& progress, Beat beat);
+/// Whether all questions of all goals were revealed.
+bool is_revealed(const LessonProgress& progress);
 
-/// The beats of a lesson in a row, each with what is done; the one that was clicked.
-std::optional<Beat> draw_beat_strip(Ui& ui, const LessonProgress& progress, Beat shown);
+/// The parts of a lesson in a row, each with what is done; the index of the one that was clicked.
+std::optional<std::size_t> draw_part_strip(Ui& ui, const LessonProgress& progress, std::size_t shown);
 
-/// Small squares, one a beat: what of it is done. `at` is the right end.
-void paint_beats(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at);
+/// Small squares, one a part: what of it is done. `at` is the right end.
+void paint_parts(Canvas& canvas, const Theme& theme, const LessonProgress& progress, PlotPoint at);
 
-/// "Beats done: read, predict"; "No beat is done yet".
-std::string beats_text(const LessonProgress& progress);
+/// "2 of 4 goals; 5 questions to try again".
+std::string goals_text(const LessonProgress& progress);
 
 /// A box at the cursor, before a line of text, that shows whether it holds.
 Box draw_check(Ui& ui, CheckMark mark);
 
-/// The goals of a lesson; those are ticked of which all questions were answered right at last.
+/// The goals of a lesson; those that were earned are ticked.
 void draw_goals(Ui& ui, const LessonCard& card, const LessonProgress& progress);
 
 /// A drawing as wide as there is room, named for tests.
@@ -42,6 +43,8 @@ void draw_page(Ui& ui, const std::string& lesson, const std::vector<MarkdownBloc
 inline constexpr const char* kOpeningPlace = "opening";
 /// The name under which progress keeps an opening with this question.
 std::string opening_mark(const std::string& id);
+/// The name of its card there: its own one stays as it is.
+std::string opening_card(const std::string& lesson, const std::string& id);
 
 /// One card for several questions, by id, with a way from one to the next: what is asked, the answer, the
 /// runs that it takes, what came of it; `place` distinguishes the card from others of the lesson.

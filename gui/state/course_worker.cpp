@@ -4,6 +4,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "course/variant.h"
 
 namespace isobar {
 
@@ -135,10 +136,7 @@ bool CourseWorker::begin(const std::string& id) {
 void CourseWorker::read_questions() {
   CourseQuestions all = all_questions(places_.home);
   for (const auto& [lesson, error] : all.problems) mine_.problems[lesson] = sentence_of(error);
-  for (const auto& [lesson, goals] : places_.goals) {
-    for (const Question& question : opening_questions(all, lesson))
-      mine_.openings[lesson].push_back(question.id);
-  }
+  mine_.forms = std::move(all.forms);
   for (const Question& question : all.questions) mine_.asked[question.id];
   mine_.questions = std::move(all.questions);
 }
@@ -166,6 +164,9 @@ void CourseWorker::judge() {
   for (const Question& question : mine_.questions) {
     AskedQuestion& asked = mine_.asked[question.id];
     asked.state = state_of(question, mine_.progress);
+    asked.now = as_asked(question, mine_.progress, /*again=*/false);
+    asked.again = as_asked(question, mine_.progress, /*again=*/true);
+    if (!asked.choices) asked.choices = lettered_panels(question.lesson, question.pictures());
     if (still_holds(asked, mine_.progress.answer_line(question.id))) continue;
     asked.revealed = nullptr;
     asked.page.clear();
@@ -188,18 +189,18 @@ void CourseWorker::for_question(const std::string& id, std::string AskedQuestion
   AskedQuestion& asked = mine_.asked[id];
   (asked.*problem).clear();
   try {
-    does(*question, asked);
+    does(asked.now, asked);
   } catch (const std::exception& error) {
     asked.*problem = sentence_of(error);
   }
 }
 
 /// What the other questions lack is added up afterwards: no card waits for it.
-void CourseWorker::commit(const std::string& id, const Answer& answer, std::size_t seen) {
+void CourseWorker::commit(const std::string& id, const Answer& answer, std::size_t seen, bool again) {
   if (!begin(id)) return;
-  const auto does = [this, id, answer, seen] {
+  const auto does = [this, id, answer, seen, again] {
     for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion& asked) {
-      ProgressWriter(places_.progress).commit(question, answer, seen);
+      ProgressWriter(places_.progress).commit(again ? asked.again : question, answer, seen);
       asked.problem.clear();
     });
     read_progress();
@@ -227,10 +228,10 @@ void CourseWorker::reveal(const std::string& id) {
   }});
 }
 
-void CourseWorker::beat_done(const std::string& lesson, const std::string& beat) {
-  const auto does = [this, lesson, beat] {
+void CourseWorker::part_done(const std::string& lesson, const std::string& part) {
+  const auto does = [this, lesson, part] {
     try {
-      ProgressWriter(places_.progress).beat(lesson, beat);
+      ProgressWriter(places_.progress).done(lesson, part);
       read_progress();
     } catch (const std::exception& error) {
       mine_.progress_problem = "What you did cannot be saved: " + sentence_of(error);
@@ -263,9 +264,10 @@ void CourseWorker::add_up() {
   WaitingQuestions out;
   std::vector<FoundRuns> missing;
   const std::vector<KnownRun> known = known_runs(places_.runs);
-  for (const Question& question : mine_.questions) {
-    if (question.lesson != current_.lesson || mine_.asked[question.id].state != QuestionState::committed)
-      continue;
+  for (const Question& one : mine_.questions) {  // in the order in which they are asked
+    const AskedQuestion& asked = mine_.asked[one.id];
+    const Question& question = asked.now;
+    if (question.lesson != current_.lesson || asked.state != QuestionState::committed) continue;
     try {
       const std::vector<FoundRuns> found = find_runs(question, places_.home, known, current_.rates.get());
       const bool lacks = std::ranges::any_of(
@@ -316,10 +318,9 @@ void CourseWorker::read_exercise_of(const std::string& lesson) {
     own->verdict = kept_verdict(own->exercise, places_.my);
     if (own->verdict) {
       own->is_old = own->verdict->digest != digest_of_text(own->mine.text);
-      if (const ExerciseCheck* const check = own->exercise.find(own->verdict->failed)) {
-        own->hints = hints_of(own->exercise, *check);
-        own->hints.resize(static_cast<std::size_t>(kept_hints(own->exercise, places_.my, check->name)));
-      }
+      const Hints hints = hints_of(own->exercise, own->verdict->failed, own->verdict->finding.sentence());
+      own->hints = hints.texts;
+      own->hints.resize(static_cast<std::size_t>(kept_hints(own->exercise, places_.my, hints)));
     }
   } catch (const std::exception& error) {
     own->problem = sentence_of(error);

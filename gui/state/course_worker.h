@@ -30,6 +30,9 @@ namespace isobar {
 /// A question and its state.
 struct AskedQuestion {
   QuestionState state = QuestionState::open;
+  Question now;                                         ///< the variant that stands
+  Question again;                                       ///< the one that is asked next, once this is revealed
+  std::optional<Drawing> choices;                       ///< where choices are pictures; alike in all variants
   std::shared_ptr<const std::vector<FoundRuns>> found;  ///< null while nobody looked
   std::shared_ptr<const Revealed> revealed;             ///< reveal of the newest answer; null before it
   std::vector<MarkdownBlock> page;                      ///< its section of reveal.md, once it is revealed
@@ -67,7 +70,7 @@ struct CourseView {
   bool ready = false;
   std::vector<Question> questions;  ///< questions of all lessons
   std::map<std::string, AskedQuestion> asked;
-  std::map<std::string, std::vector<std::string>> openings;  ///< lesson -> ids of the questions that open it
+  std::map<std::string, LessonForm> forms;  ///< by lesson
   std::map<std::string, LessonProgress> lessons;
   std::map<std::string, WaitingQuestions> waiting;  ///< of the lesson that was wished for last
   std::map<std::string, std::shared_ptr<const OwnExercise>>
@@ -117,9 +120,10 @@ class CourseWorker {
 
   /// Commit and reveal are ignored while the question is busy.
   /// `seen` is the line of the newest answer that the caller saw: refused where another one was stored since.
-  void commit(const std::string& id, const Answer& answer, std::size_t seen);
+  /// `again`: to the variant that comes next.
+  void commit(const std::string& id, const Answer& answer, std::size_t seen, bool again);
   void reveal(const std::string& id);
-  void beat_done(const std::string& lesson, const std::string& beat);
+  void part_done(const std::string& lesson, const std::string& part);
   void wish(const CourseWishes& wishes);
   /// Looks whether another program wrote to the file; call it now and then.
   void look();

@@ -42,8 +42,8 @@ std::optional<View> view_of(std::string_view name) {
 
 std::string view_names() { return joined(kViewNames); }
 
-CourseRequest beat_request(const std::string& lesson, const std::string& beat) {
-  return {.kind = CourseRequest::Kind::beat, .id = lesson, .beat = beat};
+CourseRequest done_request(const std::string& lesson, const std::string& part) {
+  return {.kind = CourseRequest::Kind::done, .id = lesson, .part = part};
 }
 
 std::string FormState::text(const std::string& key) const {

@@ -69,17 +69,18 @@ struct LinkRequest {
   std::string link;
 };
 
-/// Something the learner did; of a beat `id` is the lesson.
+/// Something the learner did; of a part `id` is the lesson.
 struct CourseRequest {
-  enum class Kind { commit, reveal, beat };
+  enum class Kind { commit, reveal, done };
   Kind kind = Kind::commit;
-  std::string id;  ///< id of the question; for a beat the lesson
+  std::string id;  ///< id of the question; for a part the lesson
   Answer answer = {};
+  bool again = false;     ///< asked once more, with something new
   std::size_t seen = 0;   ///< line of the newest answer that the card showed, 0 = none
-  std::string beat = {};  ///< the beat that is done
+  std::string part = {};  ///< the part that is done
 };
 
-CourseRequest beat_request(const std::string& lesson, const std::string& beat);
+CourseRequest done_request(const std::string& lesson, const std::string& part);
 
 struct Requests {
   std::optional<RunRequest> start;
@@ -203,11 +204,11 @@ struct CardState {
 };
 
 struct CourseState {
-  std::map<std::string, Beat> beats;          ///< lesson -> the beat that is shown; none = the next one
-  std::map<std::string, std::string> shown;   ///< "lesson beat" -> question on its card
-  std::map<std::string, CardState> cards;     ///< by question
-  std::set<std::string> unfolded;             ///< parts of pages, "lesson/words"
-  std::string question;                       ///< on the screen in this frame; "" = none
+  std::map<std::string, std::size_t> parts;  ///< lesson -> index of the part that is shown; none = the next
+  std::map<std::string, std::string> shown;  ///< "lesson part" -> question on its card
+  std::map<std::string, CardState> cards;    ///< by question
+  std::set<std::string> unfolded;  ///< parts of pages, "lesson/words"; sections of reveals, "id/more"
+  std::string question;            ///< on the screen in this frame; "" = none
   std::map<std::string, std::string> sweeps;  ///< lesson -> "key=a,b", the typed words
   std::string section;                        ///< heading of the page to scroll to, as a link names it
   std::string ranks = "1,2";                  ///< ranks of a scale, the typed words

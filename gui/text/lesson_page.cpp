@@ -57,13 +57,17 @@ std::string singular(std::string word) {
   return word;
 }
 
-Beat beat_of_section(const std::string& words) {
-  const std::string title = plain(words);
-  if (title == "predict") return Beat::predict;
-  if (title == "run" || title == "what to look at") return Beat::run;
-  if (title == "break") return Beat::breaking;
-  if (title == "build") return Beat::build;
-  return Beat::read;
+/// The bold words that a paragraph begins with; "" = it begins otherwise.
+std::string bold_head(const MarkdownBlock& block) {
+  if (block.kind != MarkdownBlock::Kind::paragraph || block.spans.empty() || !block.spans.front().bold)
+    return "";
+  std::string out;  // a word of the glossary is a span of its own
+  for (const TextSpan& span : block.spans) {
+    if (!span.bold) break;
+    out += span.text;
+  }
+  if (out.ends_with('.')) out.pop_back();
+  return out;
 }
 
 }  // namespace
@@ -140,22 +144,31 @@ void GlossaryWords::mark(std::vector<MarkdownBlock>& blocks) const {
   }
 }
 
-const std::vector<MarkdownBlock>& LessonPage::of(Beat beat) const {
-  static const std::vector<MarkdownBlock> kNone;
-  const std::vector<MarkdownBlock>* const found = find_in(parts, beat);
-  return found == nullptr ? kNone : *found;
-}
-
 LessonPage read_lesson_page(std::string_view text, const GlossaryWords& glossary) {
   using Kind = MarkdownBlock::Kind;
   std::vector<MarkdownBlock> blocks = parse_markdown(text);
   glossary.mark(blocks);
   LessonPage out;
-  Beat beat = Beat::read;
+  std::string section;
   for (MarkdownBlock& block : blocks) {
-    if (block.kind == Kind::heading && block.level == 2) beat = beat_of_section(words_of(block.spans));
-    if (block.kind == Kind::fold) beat = Beat::read;
-    out.parts[beat].push_back(std::move(block));
+    const bool is_heading = block.kind == Kind::heading && block.level <= 2;
+    if (is_heading) section = block.level == 2 ? words_of(block.spans) : "";
+    const bool is_read = section == "Claim" || section == "Picture" || section == "Idea";
+    if (section == "Predict") continue;  // its questions are asked goal by goal
+    if (section.empty() || block.kind == Kind::fold || !is_read) {
+      if (!section.empty()) out.build.push_back(std::move(block));
+      continue;
+    }
+    const std::string head = section == "Idea" ? bold_head(block) : "";
+    const bool begins = is_heading || !head.empty();
+    const bool is_bare =
+        !out.pieces.empty() && out.pieces.back().title == "Idea" && out.pieces.back().blocks.size() == 1;
+    if (begins && !head.empty() && is_bare) {
+      out.pieces.back() = {head};  // its bold words are heading enough
+    } else if (begins) {
+      out.pieces.push_back({head.empty() ? section : head});
+    }
+    out.pieces.back().blocks.push_back(std::move(block));
   }
   return out;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// A lesson's page, taken apart into what each beat shows; words of the glossary in it have their meaning.
+// A lesson's page, taken apart into what each part of the lesson shows; words of the glossary in it have
+// their meaning.
 #include <map>
 #include <optional>
 #include <string>
@@ -7,7 +8,6 @@
 #include <vector>
 
 #include "analyse/glossary.h"
-#include "course/course.h"
 #include "text/markdown.h"
 
 namespace isobar {
@@ -41,11 +41,12 @@ class GlossaryWords {
 };
 
 struct LessonPage {
-  /// The sections of each beat, in the order of the page; those that belong to none, and what is folded, are
-  /// of `read`.
-  std::map<Beat, std::vector<MarkdownBlock>> parts;
-
-  const std::vector<MarkdownBlock>& of(Beat beat) const;
+  struct Piece {
+    std::string title;  ///< as page_pieces has it
+    std::vector<MarkdownBlock> blocks = {};
+  };
+  std::vector<Piece> pieces;         ///< Claim, Picture, and the Idea taken apart
+  std::vector<MarkdownBlock> build;  ///< the sections behind them, and what is folded
 };
 
 LessonPage read_lesson_page(std::string_view text, const GlossaryWords& glossary);

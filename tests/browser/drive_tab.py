@@ -10,6 +10,8 @@ from chromium import wait
 from program import append_step, write_run
 from window import Window, needs, no_complaints, world
 
+# Lesson 00 was read, so that its questions open lesson 01.
+READ = '{"schema":1,"kind":"beat","time":"2026-11-25T09:00:00Z","lesson":"00_sgd","beat":"read"}\n'
 RUN = "one <b>bold &amp; <img src=x onerror=alert(1)>"
 CONTROL, PASTE, COPY = 2, ["paste"], ["copy"]
 CLIPBOARD = "navigator.clipboard.readText()"
@@ -50,7 +52,7 @@ def answer_question(window, page):
     window.click(page, "choice aim")
     window.click(page, "Commit")
     file = window.folder / "progress.jsonl"
-    answer = json.loads(window.until("the answer", lambda _: file.exists() and file.read_text()).splitlines()[-1])
+    answer = json.loads(window.until("the answer", lambda _: file.read_text().removeprefix(READ)).splitlines()[-1])
     assert (answer["kind"], answer["answer"]) == ("answer", "aim"), answer
 
 
@@ -142,6 +144,7 @@ def main():
     needs("chromium")
     program, project = sys.argv[1:]
     with world() as (folder, chromium):
+        (folder / "progress.jsonl").write_text(READ)
         write_run(folder / "runs" / RUN, 200, ended=False, console="line one\nline two\n<i>three</i>\n")
         with Window(program, project, folder, "--lesson", "01_baseline", "--theme", "dark", "--run",
                     f"runs/{RUN}") as window:

@@ -111,12 +111,11 @@ void write_fitting_runs(const Question& question, const fs::path& home, const fs
 }
 
 void show_card(Headless& window, const Question& question) {
-  const bool breaks = question.beat == "break";
   AppState& state = window.state();
   state.lesson = question.lesson;
   state.code = {};
-  state.course.beats[question.lesson] = breaks ? Beat::breaking : Beat::predict;
-  state.course.shown[question.lesson + (breaks ? " break" : " predict")] = question.id;
+  state.course.parts[question.lesson] = static_cast<std::size_t>(question.goal);
+  state.course.shown[fmt::format("{} goal {}", question.lesson, question.goal)] = question.id;
   window.until("the card of " + question.id,
                [&] { return window.app().course()->ready && window.state().course.question == question.id; });
   window.frames(2);

@@ -23,6 +23,9 @@ struct CourseFolder {
 void write_fitting_runs(const Question& question, const std::filesystem::path& home,
                         const std::filesystem::path& runs, double step_us = 20'000);
 
+/// More than a lesson has parts: the last one is shown, where something is built.
+inline constexpr std::size_t kBuildPart = 100;
+
 /// Puts the card of this question into the Lesson panel.
 void show_card(Headless& window, const Question& question);
 

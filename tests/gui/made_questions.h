@@ -88,6 +88,7 @@ id = "01.mistake"
 from = "a test"
 kind = "choice"
 beat = "break"
+goal = 2
 ask = "What does the loss do without zeroed gradients?"
 why = "It is a common mistake."
 rule = "curve"

@@ -20,9 +20,10 @@ struct HeldDesk {
   }
   Question question(const std::string& id) { return *worker->view()->question(id); }
   void commit(const std::string& id, const std::string& answer) {
-    worker->commit(id, parse_answer(question(id), answer), worker->view()->progress.answer_line(id));
+    worker->commit(id, parse_answer(question(id), answer), worker->view()->progress.answer_line(id),
+                   /*again=*/false);
   }
-  /// Its thread does one more job, a beat of the lesson, and stands still after it.
+  /// Its thread does one more job, a part of the lesson, and stands still after it.
   void hold() {
     until([&] { return worker->is_idle(); });
     const int before = jobs;
@@ -30,7 +31,7 @@ struct HeldDesk {
       const std::lock_guard lock(mutex);
       held = true;
     }
-    worker->beat_done("01_baseline", "read");
+    worker->part_done("01_baseline", "read");
     until([&] { return jobs == before + 1; });
   }
   void let_go() {
@@ -81,13 +82,13 @@ TEST_CASE("When the window closes, what was answered is stored, and nothing else
   wishes.question = "01.forward_ms";
   held.worker->wish(wishes);
   held.commit("01.forward_ms", "5 ms");
-  held.worker->beat_done("01_baseline", "run");
+  held.worker->part_done("01_baseline", "build");
   held.worker->stop();
   held.let_go();
   held.worker.reset();
   CHECK(held.jobs == 4);
   CHECK(held.stored().answers.size() == 1);
-  CHECK(held.stored().beats.at("01_baseline") == std::vector<std::string>{"read", "run"});
+  CHECK(held.stored().done.at("01_baseline") == std::vector<std::string>{"read", "build"});
 }
 
 TEST_CASE("Beside an answer that the card did not show no other one is stored") {

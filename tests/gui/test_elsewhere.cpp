@@ -207,7 +207,7 @@ TEST_CASE("The ladder is measured from a lesson that cannot run here too") {
   Headless window(options, 1440, 1600);
   window.settle();
   window.state().lesson = "09_gpu";
-  window.state().course.beats["09_gpu"] = Beat::run;
+  window.state().course.parts["09_gpu"] = 1;
   window.settle();
   CHECK_FALSE(window.has("measure Run"));
   window.click("measure Ladder");

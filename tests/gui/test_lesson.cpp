@@ -1,4 +1,4 @@
-// The Lesson panel: beats, goals, folded parts, links, words that are explained, measurements.
+// The Lesson panel: parts, goals, folded parts, links, words that are explained, measurements.
 #include <fmt/format.h>
 
 #include "gui/made_course.h"
@@ -63,27 +63,44 @@ struct Lesson {
 
 }  // namespace
 
-TEST_CASE("A lesson begins with reading; each beat shows its part of the page") {
+TEST_CASE("A lesson begins with reading, then goes goal by goal; the last part shows the rest of the page") {
   Lesson lesson;
   Headless& window = *lesson.window;
-  CHECK(window.has("beat read"));
+  for (const char* const part : {"part read", "part goal 1", "part goal 2", "part goal 3", "part build"})
+    CHECK(window.has(part));
   CHECK(window.has("link https://isobar.example/a?b=c"));
   CHECK_FALSE(window.has("code ./isobar run 01_baseline"));
-  window.click("beat run");
+  CHECK_FALSE(window.has("Commit"));
+  CHECK_FALSE(window.has("on to goal 1"));  // before it was read
+  window.click("part build");
   CHECK(window.has("code ./isobar run 01_baseline"));
-  window.click("beat predict");
+  CHECK(window.has("measure Quartet"));
+  CHECK_FALSE(window.has("link https://isobar.example/a?b=c"));
+  window.click("part goal 1");
   CHECK(window.has("Commit"));
-  window.click("beat read");
+  CHECK_FALSE(window.has("code ./isobar run 01_baseline"));
+  CHECK_FALSE(window.has("measure Quartet"));
+  window.click("part read");
   window.click("I have read it");
-  window.until("the beat to be kept",
-               [&] { return window.app().course()->lessons.at("01_baseline").beats.front().done; });
-  CHECK(window.state().course.beats.at("01_baseline") == Beat::predict);
-  CHECK(read_progress(lesson.course.progress()).beats.at("01_baseline") == std::vector<std::string>{"read"});
+  window.until("the part to be kept",
+               [&] { return window.app().course()->lessons.at("01_baseline").parts.front().done; });
+  CHECK(window.state().course.parts.at("01_baseline") == 1);
+  CHECK(read_progress(lesson.course.progress()).done.at("01_baseline") == std::vector<std::string>{"read"});
+  window.click("part read");
+  window.click("on to goal 1");
+  CHECK(window.state().course.parts.at("01_baseline") == 1);
+  window.click("on to goal 2");
+  window.click("on to goal 3");
+  window.click("on to build");
+  window.frames(2);
+  CHECK(window.has("code ./isobar run 01_baseline"));
 }
 
 TEST_CASE("What is folded is unfolded by a click") {
   Lesson lesson;
   Headless& window = *lesson.window;
+  window.click("part build");
+  window.frames(2);
   REQUIRE(window.has("fold Settings"));
   CHECK_FALSE(window.has("code ./isobar help"));
   window.click("fold Settings");
@@ -124,7 +141,7 @@ TEST_CASE("Links are followed where they may be") {
   window.click("back to main.cpp");
   CHECK(window.state().code.file.empty());
   window.click("link reveal.md");
-  CHECK(window.state().course.beats.count("01_baseline") == 0);  // nothing is committed yet
+  CHECK(window.state().course.parts.count("01_baseline") == 0);  // nothing is committed yet
   window.click("link ../02_workers");
   CHECK(window.state().lesson == "02_workers");
 }
@@ -140,53 +157,104 @@ TEST_CASE("The page that is kept back shows the section of each answered questio
     if (reveal) reveal_card(window, question);
   };
   play("01.where", "1", true);
+  CHECK_FALSE(window.has("code ./isobar answer"));  // on request
+  window.click("more");
+  window.frames(2);
   CHECK(window.has("code ./isobar answer"));
-  window.click("beat reveal");
+  window.click("part build");
   window.frames(4);
-  CHECK(window.has("code ./isobar answer"));
+  CHECK_FALSE(window.has("code ./isobar answer"));
   CHECK_FALSE(window.has("code ./isobar more"));
-  play("01.forward_ms", "5", false);
-  play("01.larger", "up", false);
+  play("01.forward_ms", "5", true);
+  CHECK_FALSE(window.has("more"));  // it has no section
+  play("01.larger", "up", true);
+  play("01.mistake", "rises", true);
   play("01.fastest", "slow", false);
-  window.click("beat reveal");
+  window.click("part build");
+  window.frames(4);
+  CHECK_FALSE(window.has("code ./isobar more"));  // the last one waits for its reveal
+  show_card(window, find_question(lesson.course.folder / "home", "01.fastest"));
+  reveal_card(window, find_question(lesson.course.folder / "home", "01.fastest"));
+  window.click("part build");
   window.frames(4);
   CHECK(window.has("code ./isobar more"));
-  window.click("beat read");
+  window.click("part read");
   window.click("link reveal.md");
-  CHECK(window.state().course.beats.at("01_baseline") == Beat::reveal);
+  CHECK(window.state().course.parts.at("01_baseline") == 1);
+  show_card(window, find_question(lesson.course.folder / "home", "01.where"));
+  CHECK(window.has("code ./isobar answer"));
 }
 
-TEST_CASE("A goal is ticked once all of its questions were answered right") {
+TEST_CASE("A goal is ticked once all of its questions were revealed, and answered right") {
   Lesson lesson;
   Headless& window = *lesson.window;
   const Question question = find_question(lesson.course.folder / "home", "01.fastest");
   write_fitting_runs(question, lesson.course.folder / "home", lesson.course.folder / "runs");
   show_card(window, question);
   answer_card(window, question, "quick");
-  window.click("beat reveal");
+  CHECK_FALSE(window.has("goal earned"));
+  window.click("part build");
   window.frames(2);
   CHECK_FALSE(window.has("reached goal 3"));
   show_card(window, question);
   REQUIRE(reveal_card(window, question) == Outcome::right);
-  window.click("beat reveal");
-  window.frames(4);
-  CHECK(window.has("reached goal 3"));
-  CHECK_FALSE(window.has("reached goal 1"));
+  window.frames(2);
+  CHECK(window.has("goal earned"));
+  for (const char* const part : {"part build", "part read"}) {
+    window.click(part);
+    window.frames(4);
+    CHECK(window.has("reached goal 3"));
+    CHECK_FALSE(window.has("reached goal 1"));
+  }
 }
 
-TEST_CASE("A question of an earlier lesson opens a later one, and is gone once it was gone over") {
+TEST_CASE(
+    "A question of an earlier lesson opens a later one once its page was read, and goes when gone over") {
   Lesson lesson;
   Headless& window = *lesson.window;
   window.state().lesson = "02_workers";
-  window.frames(4);
-  REQUIRE(window.has("leave the question"));
+  window.settle();
+  CHECK(window.has("I have read it"));
+  CHECK_FALSE(window.has("leave the question"));
+  CHECK_FALSE(window.has("Commit"));
+  ProgressWriter(lesson.course.progress()).done("01_baseline", "build");  // another part of it
+  window.until("the part", [&] { return window.app().course()->progress.has_done("01_baseline", "build"); });
+  CHECK_FALSE(window.has("leave the question"));
+  ProgressWriter(lesson.course.progress()).done("01_baseline", "read");
+  window.until("the question", [&] { return window.has("leave the question"); });
   CHECK(window.state().course.question == "01.forward_ms");
   const float first = window.box("Commit").y0;
   CHECK(first < kHigh / 2);  // before the page
   window.click("leave the question");
   window.until("the card to go", [&] { return !window.has("leave the question"); });
-  CHECK(read_progress(lesson.course.progress()).beats.at("02_workers") ==
+  CHECK(read_progress(lesson.course.progress()).done.at("02_workers") ==
         std::vector<std::string>{"opening 01.forward_ms"});
+}
+
+TEST_CASE("An opening question that was answered stays until it is left, and does not come back") {
+  Lesson lesson;
+  Headless& window = *lesson.window;
+  const fs::path home = lesson.course.folder / "home";
+  const Question question = find_question(home, "01.forward_ms");
+  write_fitting_runs(question, home, lesson.course.folder / "runs");
+  ProgressWriter(lesson.course.progress()).done("01_baseline", "read");
+  window.until("the runs", [&] { return window.app().feed_state().runs->runs.size() == 3; });
+  window.settle();
+  window.state().lesson = "02_workers";  // a new run showed its own
+  window.until("the question", [&] { return window.has("leave the question"); });
+  answer_card(window, question, "5 ms");
+  REQUIRE(reveal_card(window, question) == Outcome::right);
+  window.frames(2);
+  CHECK(window.has("outcome right"));
+  CHECK(window.has("leave the question"));
+  lesson.window.reset();
+  // Nothing is left of it to ask.
+  Headless later(lesson.course.options(), 1440, kHigh);
+  later.settle();
+  later.state().lesson = "02_workers";
+  later.settle();
+  CHECK(later.has("I have read it"));
+  CHECK_FALSE(later.has("leave the question"));
 }
 
 TEST_CASE("A word of the glossary shows what it means") {
@@ -207,7 +275,7 @@ TEST_CASE("Quartet, sweep and ladder are started from the lesson with the settin
   window.state().form().preset = "cpu_micro";
   window.state().form().changed["optim.lr"] = "0.002";
   window.state().form().stale = true;
-  window.click("beat run");
+  window.click("part build");
   window.frames(4);
   const auto started = [&](const std::string& item) {
     fs::remove(lesson.course.folder / "arguments");
@@ -235,7 +303,7 @@ TEST_CASE("Quartet, sweep and ladder are started from the lesson with the settin
 TEST_CASE("A sweep that was emptied stays empty") {
   Lesson lesson;
   Headless& window = *lesson.window;
-  window.click("beat run");
+  window.click("part build");
   window.frames(4);
   window.type("sweep", "");
   window.frames(2);
@@ -246,7 +314,7 @@ TEST_CASE("A sweep that was emptied stays empty") {
 TEST_CASE("With three numbers and more, how near they come is drawn") {
   Lesson lesson;
   Headless& window = *lesson.window;
-  window.click("beat reveal");
+  window.click("part build");
   window.frames(2);
   CHECK_FALSE(window.has("calibration"));
   std::string text;

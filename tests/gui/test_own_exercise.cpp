@@ -18,7 +18,7 @@ constexpr float kWidth = 1600;
 constexpr float kHeight = 1400;
 constexpr const char* kLesson = "02_workers";
 
-/// Somebody at the Build beat of lesson 02.
+/// Somebody at the last part of lesson 02.
 struct Builder {
   explicit Builder(const std::string& body = "exit 0\n", bool is_elsewhere = false) {
     AppOptions options = course.options();
@@ -28,7 +28,7 @@ struct Builder {
     window = std::make_unique<Headless>(options, kWidth, kHeight);
     window->state().lesson = kLesson;
     window->state().side = View::lesson;
-    window->state().course.beats[kLesson] = Beat::build;
+    window->state().course.parts[kLesson] = kBuildPart;
     window->until("the exercise", [&] { return window->has("box exercise") || window->has("open first"); });
   }
   Exercise exercise() const { return read_exercise(course.folder / "home", kLesson); }
@@ -85,7 +85,11 @@ TEST_CASE("The window shows what a check came to, as it is written down") {
   CHECK(window.has("open first"));
   CHECK_FALSE(window.has("changed since"));
   builder.checked(failed_at("order", {"first", "together"}));
-  shown_hints(builder.exercise(), builder.my(), "order", /*one_more=*/false);
+  const auto one_hint = [&](bool more) {
+    const Hints hints = hints_of(builder.exercise(), "order", failed_at("order", {}).finding.sentence());
+    shown_hints(builder.exercise(), builder.my(), hints, more);
+  };
+  one_hint(false);
   window.until("the verdict", [&] { return window.has("failed order"); });
   CHECK(window.has("held first"));
   CHECK(window.has("held together"));
@@ -94,7 +98,7 @@ TEST_CASE("The window shows what a check came to, as it is written down") {
   keep_picture(window, "exercise-fails");
   // One more hint makes the card longer, whoever asked for it.
   const float before = window.box("open once").y0;
-  shown_hints(builder.exercise(), builder.my(), "order", /*one_more=*/true);
+  one_hint(true);
   window.until("the hint", [&] { return window.box("open once").y0 > before + 10; });
   write_file_whole(builder.file(), std::string_view(builder.mine().text + "// more\n"));
   window.until("the change", [&] { return window.has("changed since"); });
@@ -104,6 +108,31 @@ TEST_CASE("The window shows what a check came to, as it is written down") {
   window.until("all of it", [&] { return window.has("held race"); });
   CHECK_FALSE(window.has("changed since"));
   keep_picture(window, "exercise-holds");
+}
+
+TEST_CASE("A first step that holds is drawn, and what was not begun is no failure") {
+  CourseFolder course;
+  fs::create_directories(course.folder / "home/lessons/00_sgd");
+  fs::copy(project_home() / "lessons/00_sgd/exercise", course.folder / "home/lessons/00_sgd/exercise",
+           fs::copy_options::recursive | fs::copy_options::overwrite_existing);
+  for (const char* const name : {"lesson.toml", "README.md"})
+    fs::copy_file(project_home() / "lessons/00_sgd" / name, course.folder / "home/lessons/00_sgd" / name,
+                  fs::copy_options::overwrite_existing);
+  const Exercise exercise = read_exercise(course.folder / "home", "00_sgd");
+  place_my_file(exercise, course.folder / "my");
+  ExerciseVerdict verdict = failed_at("mean", {"update"});
+  verdict.digest = digest_of_text(read_my_file(exercise, course.folder / "my").text);
+  verdict.picture = "\u2847\u28ff  \u25cb  x\n\u25cb start\nafter 60 steps\n";
+  keep_verdict(exercise, course.folder / "my", verdict);
+  Headless window(course.options(), kWidth, kHeight);
+  window.state().lesson = "00_sgd";
+  window.state().side = View::lesson;
+  window.state().course.parts["00_sgd"] = kBuildPart;
+  window.until("the picture", [&] { return window.has("picture of the first step"); });
+  CHECK(window.has("held update"));
+  CHECK(window.has("open mean"));
+  CHECK_FALSE(window.has("failed mean"));
+  keep_picture(window, "exercise-first-step");
 }
 
 TEST_CASE("Check and hint start what a terminal would") {
@@ -177,7 +206,7 @@ TEST_CASE("Stops of the tour lead into the code, but for those that a question a
                 course.folder / "home/lessons/01_baseline/questions.toml");
   Headless window(course.options(), kWidth, 4000);
   window.state().lesson = "01_baseline";
-  window.state().course.beats["01_baseline"] = Beat::read;
+  window.state().course.parts["01_baseline"] = 0;
   window.until("the tour", [&] { return window.has("stop sampler"); });
   CHECK(window.has("stop update"));
   CHECK_FALSE(window.has("stop loss"));

@@ -1,4 +1,4 @@
-// Pages of lessons: what each beat shows, words of the glossary, where links lead.
+// Pages of lessons: their pieces, words of the glossary, where links lead.
 #include "core/files.h"
 #include "state/links.h"
 #include "support/catch.h"
@@ -73,21 +73,33 @@ TEST_CASE("The first place of a term in running text has its meaning") {
   CHECK(noted("").empty());
 }
 
-TEST_CASE("Each beat has its sections; what is folded and what is of none is read") {
+TEST_CASE("A page is taken apart: what is read piece by piece, and what stands in the last part") {
   const LessonPage page = read_lesson_page(
-      "# 02 Title\n\n## Claim\n\nc\n\n## Predict\n\np\n\n## Run\n\nr\n\n## What to look at\n\nw\n\n"
+      "# 02 Title\n\nunder it\n\n## Claim\n\nc\n\n## Picture\n\np\n\n## Idea\n\n**The bucket loss.** l\n\nm "
+      "**not here** n\n\n"
+      "**The gradient** g\n\n### Deeper\n\nd\n\n## Predict\n\nq\n\n## Run\n\nr\n\n## What to look at\n\nw\n\n"
       "## Break\n\nb\n\n<details><summary>Settings</summary>\n\ns\n\n</details>\n\nend\n",
-      GlossaryWords({}));
-  const auto words = [&](Beat beat) {
+      GlossaryWords(small_glossary()));
+  const auto words = [](const std::vector<MarkdownBlock>& blocks) {
     std::string out;
-    for (const MarkdownBlock& block : page.of(beat)) out += words_of(block.spans) + "|";
+    for (const MarkdownBlock& block : blocks) out += words_of(block.spans) + "|";
     return out;
   };
-  CHECK(words(Beat::read) == "02 Title|Claim|c|Settings|s||end|");
-  CHECK(words(Beat::predict) == "Predict|p|");
-  CHECK(words(Beat::run) == "Run|r|What to look at|w|");
-  CHECK(words(Beat::breaking) == "Break|b|");
-  CHECK(words(Beat::reveal).empty());
+  std::vector<std::string> pieces;
+  for (const LessonPage::Piece& piece : page.pieces)
+    pieces.push_back(piece.title + ": " + words(piece.blocks));
+  CHECK(pieces == std::vector<std::string>{"Claim: Claim|c|", "Picture: Picture|p|",
+                                           "The bucket loss: The bucket loss. l|m not here n|",
+                                           "The gradient: The gradient g|Deeper|d|"});
+  CHECK(words(page.build) == "Run|r|What to look at|w|Break|b|Settings|s||end|");
+}
+
+TEST_CASE("An idea that does not begin with bold words is a piece of its own") {
+  const LessonPage page = read_lesson_page("## Idea\n\nFirst.\n\n**The loss.** l\n", GlossaryWords({}));
+  REQUIRE(page.pieces.size() == 2);
+  CHECK(page.pieces[0].title == "Idea");
+  CHECK(page.pieces[1].title == "The loss");
+  CHECK(page.build.empty());
 }
 
 TEST_CASE("Links lead to the web, to lessons and into the project, and nowhere else") {

@@ -1,5 +1,5 @@
 """The pictures of the window in gui/recorded are of the window as it is: gui/recorded/shown.txt, which gui/make_pictures.sh
-writes with them, names the views and beats that there were, and these are those that there are. gui/README.md has a row for each view.
+writes with them, names the views and parts that there were, and these are those that there are. gui/README.md has a row for each view.
 
 Usage: check_window_pictures.py ROOT [--write]. Prints each fault, and exits with 1 when there is any.
 """
@@ -20,7 +20,7 @@ def names_in(text, array):
 def shown(root):
     return {
         "views": names_in((root / "gui/state/state.cpp").read_text(), "kViewTitles"),
-        "beats": names_in((root / "engine/reading/course/course.cpp").read_text(), "kBeatNames"),
+        "parts": names_in((root / "engine/reading/course/course.cpp").read_text(), "kLessonPartNames"),
         "pictures": sorted(set(re.findall(r"^(?:\S+=\S+ )?picture (\w+)", (root / "gui/make_pictures.sh").read_text(), re.M))),
     }
 

@@ -8,7 +8,7 @@ import check_window_pictures  # noqa: E402
 
 FILES = {
     "gui/state/state.cpp": 'constexpr std::array<const char*, 2> kViewTitles = {\n    "Watch", "Lesson"};\n',
-    "engine/reading/course/course.cpp": 'constexpr const char* kBeatNames[] = {"read", "run"};\n',
+    "engine/reading/course/course.cpp": 'constexpr const char* kLessonPartNames[] = {"read", "goal"};\n',
     "gui/make_pictures.sh": "picture() {\n}\npicture watch runs --panel watch\nA=b picture lesson runs\n",
     "gui/README.md": "| Watch | loss |\n![a](recorded/watch.png) ![b](recorded/lesson.png)\n",
     "gui/recorded/watch.png": "",
@@ -16,7 +16,7 @@ FILES = {
 }
 BAD = [
     ("a view that is new", {"gui/state/state.cpp": FILES["gui/state/state.cpp"].replace('"Lesson"', '"Lesson", "Settings"')}),
-    ("a beat of another name", {"engine/reading/course/course.cpp": FILES["engine/reading/course/course.cpp"].replace("run", "go")}),
+    ("a part of another name", {"engine/reading/course/course.cpp": FILES["engine/reading/course/course.cpp"].replace("goal", "aim")}),
     ("a picture that is new", {"gui/make_pictures.sh": FILES["gui/make_pictures.sh"] + "picture maps runs\n"}),
     ("no record", {"gui/recorded/shown.txt": ""}),
     ("sources of another form", {"gui/state/state.cpp": "nothing\n"}),
