@@ -305,26 +305,6 @@ Drawing times_together(std::string_view rule, const std::vector<ShownRun>& runs)
       }};
 }
 
-/// Chunks in the middle of an all-reduce by each of these settings.
-std::vector<Drawing> schedule_panels(const std::vector<PanelSettings>& choices) {
-  std::vector<Drawing> out;
-  for (const PanelSettings& sets : choices) {
-    const LessonInfo lesson = read_lesson(project_home(), "09_all_reduce");
-    const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
-    const auto ranks = static_cast<int>(std::max<std::int64_t>(2, config.run.ranks));
-    const Schedule schedule = plan_schedule(config.comm.algorithm, ranks, ranks, kRingBytes,
-                                            link_of(kRingLatency_us, kRingGbitPerS));
-    const std::size_t done = schedule.steps.size() / 2;
-    std::string alt = fmt::format("step {} of {}:", done + 1, schedule.steps.size());
-    for (const ScheduleMove& move : schedule.steps.at(done).moves)
-      alt += fmt::format(" rank {} sends {} to rank {}.", move.from, counted(move.chunks, "chunk"), move.to);
-    out.push_back({"", "", alt, [schedule, done](Sketch& sketch, PlotPoint at, float width) {
-                     return paint_schedule(sketch, schedule, done, at, width);
-                   }});
-  }
-  return out;
-}
-
 std::vector<LessonPicture> pictures() {
   return {
       {"idea",
@@ -344,8 +324,7 @@ const AddLessonView kView{{"09_all_reduce",
                            {{"train/all_reduce_us", "Time of an all-reduce, microseconds"},
                             {"train/busbw_gb_per_s", "Bus bandwidth, GB/s"},
                             {"train/bytes", "Bytes of the buffer"}},
-                           times_together,
-                           schedule_panels}};
+                           times_together}};
 
 }  // namespace
 }  // namespace isobar::lesson_09
