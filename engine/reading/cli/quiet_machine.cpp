@@ -46,8 +46,8 @@ int grade_when_quiet(const Learner& learner, std::int64_t wait_min, bool json) {
     while (is_provisional(question, read_progress(learner.progress))) {
       const bool is_last = steady_us() >= until_us;
       if (wait_min == 0 || wait_for_quiet(until_us)) {
-        const RunsOffered made = offer_runs(missing_runs({question}, learner.home), learner, /*ask=*/false,
-                                            json);
+        const RunsOffered made =
+            offer_runs(missing_runs({question}, learner.home), learner, /*ask=*/false, json);
         if (made.code != 0) return made.code;
         if (!made.is_busy) reveal_and_tell(question, learner, json);
       }
@@ -64,17 +64,17 @@ int grade_when_quiet(const Learner& learner, std::int64_t wait_min, bool json) {
 }
 
 int record_truths(const std::string& lesson, const Learner& learner, bool json) {
-  std::vector<Question> timed = read_questions(learner.home, lesson);
-  std::erase_if(timed, [](const Question& one) { return one.kind == AnswerKind::make || !is_timed(one); });
-  const RunsOffered made = offer_runs(missing_runs(timed, learner.home), learner, /*ask=*/false, json);
+  std::vector<Question> asked = read_questions(learner.home, lesson);
+  std::erase_if(asked, [](const Question& one) {
+    return one.kind == AnswerKind::make || std::ranges::all_of(one.runs, [](const NeededRun& run) {
+             return !run.recorded.empty() || !run.predicted.empty();  // known everywhere
+           });
+  });
+  const RunsOffered made = offer_runs(missing_runs(asked, learner.home), learner, /*ask=*/false, json);
   if (made.code != 0) return made.code;
   std::string lines;
   Report out;
-  for (const Question& question : timed) {
-    const bool is_fixed = std::ranges::all_of(question.runs, [](const NeededRun& run) {
-      return !run.recorded.empty() || !run.predicted.empty();
-    });
-    if (is_fixed) continue;  // what is recorded or predicted is never disturbed
+  for (const Question& question : asked) {
     const Truth truth = truth_of_runs(question, learner.home, learner.runs);
     out.line(question.id + ": " + (truth.cannot.empty() ? truth.text : "not recorded: " + truth.cannot));
     if (truth.cannot.empty()) lines += recorded_line(question, truth) + "\n";

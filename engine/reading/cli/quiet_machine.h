@@ -11,7 +11,7 @@ namespace isobar {
 /// for `wait_min` minutes at most, 0 = it tries once, at once. Error (exit code 1) where they never were quiet.
 int grade_when_quiet(const Learner& learner, std::int64_t wait_min, bool json);
 
-/// Makes the runs of a lesson's questions about times, and keeps what they show beside the lesson (recorded_file).
+/// Makes the runs of a lesson's questions, and keeps what they show beside the lesson (recorded_file).
 /// The exit code.
 int record_truths(const std::string& lesson, const Learner& learner, bool json);
 

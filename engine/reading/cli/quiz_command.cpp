@@ -133,7 +133,7 @@ std::optional<QuizArguments> parse_quiz(const Words& words) {
       "grade numbers that wait for runs of this machine, as soon as no other program uses its processors");
   app.add("--wait", out.wait_min, "minutes that --when-quiet waits at most (60); 0 tries once, at once");
   app.flag("--record", out.record,
-           "of a lesson: make the runs for times, and keep what they show for learners with a busy machine");
+           "of a lesson: make the runs, and keep what they show for learners with a busy machine");
   app.flag("--list", out.list, "all questions, of the lesson where one is named, with what became of them");
   app.add("--export", out.csv, "write all answers and what became of them into this file, as CSV");
   app.flag(kReplace, out.replace, kReplaceHelp);

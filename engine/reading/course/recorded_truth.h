@@ -1,6 +1,6 @@
 #pragma once
-// What questions about times were found to be on another machine: lessons/NN_name/recorded/answers.jsonl, a
-// line for each. A reveal takes it where other programs use the processors.
+// What runs of questions showed on another machine: lessons/NN_name/recorded/answers.jsonl, a line for each. A
+// reveal takes it where other programs disturb times; tests hold sentences of the questions against it.
 #include <filesystem>
 #include <optional>
 #include <string>
