@@ -56,6 +56,7 @@ def main():
         (my / file.name).write_text((HOME / "lessons" / LESSON / "exercise" / "ranks.cpp").read_text())
         run("all of it", ("check", LESSON), 0, [DRAWN, "All of it holds."], [DONE, "[!]"])
         run("the solution, unasked for", ("check", LESSON, "--solution"), 0, ["to the solution"])
+        run("no gap is left", ("exercise", LESSON), 0, [f"yours, as it was: {file}:1 "])
         run("built alone but for a hint", ("learn", LESSON), 0, ["[x] built (with 1 hint)"], ["with the solution", "its first step"])
 
 

@@ -27,8 +27,7 @@ int say(const JsonLine& line, int code) {
 }
 
 /// Prints the finding, and returns whether the check holds.
-bool say_check(const std::string& name, const std::optional<Finding>& finding,
-               const std::string& shown = "") {
+bool say_check(const std::string& name, const std::optional<Finding>& finding, const std::string& shown) {
   JsonLine line("check");
   line.add("name", name).add("holds", !finding);
   if (!shown.empty()) line.add("picture", shown);
@@ -79,7 +78,7 @@ int run(const std::string& library, const std::string& source) {
   const Check load{"load", [&] { load_part(library); }};
   if (const auto finding = run_check(load, setting)) {
     if (finding->expected.empty()) return say(JsonLine("load").add("problem", finding->came), 2);
-    say_check(load.name, finding);
+    say_check(load.name, finding, "");
     return 1;
   }
   const Checks all = checks_of_part(nullptr);

@@ -99,7 +99,8 @@ TextStyle text_style(const std::function<const char*(const char*)>& variable, bo
     const char* const found = variable(name);
     return std::string(found == nullptr ? "" : found);
   };
-  TextStyle out{.columns = columns};
+  const std::string wide = value("ISOBAR_COLUMNS");  // a terminal that another program writes to
+  TextStyle out{.columns = wide.empty() ? columns : std::strtoul(wide.c_str(), nullptr, 10)};
   const std::string asked = value("ISOBAR_PICTURES"), kind = value("TERM");
   std::string locale;
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"})
@@ -118,7 +119,7 @@ TextStyle text_style(const std::function<const char*(const char*)>& variable, bo
   }
   const std::string ground = value("COLORFGBG");
   out.dark = !(ground.ends_with(";7") || ground.ends_with(";15"));
-  out.chart_rows = columns < 60 ? 9 : 12;
+  out.chart_rows = out.columns < 60 ? 9 : 12;
   return out;
 }
 

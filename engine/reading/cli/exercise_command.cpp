@@ -33,11 +33,10 @@ void add_difference(Report& out, const std::string& old_text, const std::string&
   }
 }
 
-/// The first line that a learner is to write: what an editor is opened at.
-int first_gap(const std::string& skeleton) {
-  const std::size_t at = skeleton.find("// YOU: ");
-  return 1 + static_cast<int>(
-                 std::count(skeleton.begin(), skeleton.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+/// The first line that a learner is to write, 1 where none is marked: what an editor is opened at.
+int first_gap(const std::string& text) {
+  const std::string before = text.substr(0, text.find("// YOU: ") + 1);  // npos + 1 is 0
+  return 1 + static_cast<int>(std::ranges::count(before, '\n'));
 }
 
 Json check_json(const Exercise& exercise, const ExerciseVerdict& verdict) {
@@ -215,6 +214,7 @@ void show_solution(const Exercise& exercise, const CheckOptions& options) {
 
 bool check_once(const Exercise& exercise, const CheckOptions& options) {
   const MyFile mine = own_file(exercise);
+  setenv("ISOBAR_COLUMNS", std::to_string(terminal_columns()).c_str(), 1);  // for what a check draws
   const ExerciseVerdict verdict = check_exercise(exercise, mine, build_folder());
   exercise_verdict(exercise, mine, verdict, options.wants_hint).print(options.json);
   std::fflush(stdout);
