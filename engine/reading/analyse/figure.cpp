@@ -93,6 +93,14 @@ constexpr Figure kFigures[] = {
        const auto epoch = above_zero(run.view.steps_per_epoch);
        return epoch ? Value(steps / *epoch) : std::nullopt;
      }},
+    {"of_persistence", "of persistence", share, less, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) {
+       const auto& scores = run.view.scores;
+       const bool has = !scores.empty() && scores.back().persistence_rmse > 0;
+       return has ? Value(scores.back().rmse / scores.back().persistence_rmse) : std::nullopt;
+     }},
+    {"skipped", "skipped", count, less, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) { return Value(static_cast<double>(run.view.summary.skipped)); }},
     {"launches", "launches", count, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return run.last("launches"); }},
     {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, Made::counted,

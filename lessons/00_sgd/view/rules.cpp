@@ -9,7 +9,7 @@
 
 #include "00_sgd/view/descent.h"
 #include "core/text.h"
-#include "course/rules/parts.h"
+#include "course/rules/made.h"
 
 namespace isobar::lesson_00 {
 namespace {
@@ -199,6 +199,50 @@ Truth stable_rate_truth(const RuleInput& input) {
   return out;
 }
 
+/// The mean loss of the second half of a path, as a part above the least.
+double rest_of(const Descent& descent) {
+  const LossBowl bowl(descent.points);
+  double sum = 0;
+  const std::size_t half = descent.steps() / 2;
+  for (std::size_t step = half; step < descent.steps(); ++step)
+    sum += bowl.loss(descent.ranks.front().steps[step].line);
+  return sum / static_cast<double>(descent.steps() - half) / bowl.least_loss() - 1;
+}
+
+Truth made_descent_truth(const RuleInput& input) {
+  const bool of_rate = input.argument("what") == "rate";
+  const double within = number_argument(input, "within", 5), most_rest = number_argument(input, "rest", 0);
+  std::map<std::string, std::string> more;
+  double rest = 0;
+  MadeFigure figure{.name = of_rate ? "the rate as a part of the largest stable one"
+                                    : fmt::format("samples until {:g} % above the least loss", within),
+                    .quantity = of_rate ? Quantity::share : Quantity::count};
+  figure.of = [&](const NamedRun& run) {
+    const Descent descent = descent_of(input, run);
+    more["rate"] = figure_text(descent.config.optim.lr);
+    if (!of_rate) {
+      rest = rest_of(descent);
+      more["rest"] = std::isfinite(rest) ? percent_text(rest) : "infinitely many";
+      return Spread({walked_path(input, run, 1 + within / 100).samples});
+    }
+    const FullDescent full = full_descent(run, descent);
+    const double largest = LossBowl(descent.points).largest_stable_rate();
+    more.insert({{"limit", figure_text(largest)},
+                 {"start", fmt::format("{:.3g}", full.start)},
+                 {"end", fmt::format("{:.3g}", full.end)}});
+    return Spread({full.rate / largest});
+  };
+  Truth out = made_truth_of(input, figure);
+  if (!of_rate && !(100 * rest <= most_rest)) out.accepted.clear();
+  if (!of_rate)
+    out.text += fmt::format(
+        "; in the second half the loss is {} % above the least on average, {:g} % at most is "
+        "required",
+        more["rest"], most_rest);
+  out.figures.merge(more);
+  return out;
+}
+
 /// Sums in another order differ in their last digits, in double precision.
 constexpr double kEqualPaths = 1e-12;
 /// An offset that stays: updates are equal, and only rounding moves it.
@@ -342,6 +386,10 @@ const LessonRules kRules{{
    "how many times as far the gradients of `base` stray from that of all samples as those of `other`; "
    "as a choice: noise, equal",
    {number, choice}, {"base", "other"}, {}, gradient_spread_truth, nullptr, check_unit<Quantity::ratio>},
+  {"made_descent",
+   "a run of the learner's, from `least` to `most`: `what` samples until the loss is `within` (5) % of the least, with "
+   "at most `rest` % above it on average in the second half; `what` rate, as % of the largest stable one",
+   {make}, {"what"}, {"within", "rest", "least", "most", "keeps"}, made_descent_truth, nullptr, check_made_arguments},
   {"rank_paths",
    "the paths of the ranks of `other` beside that of `base`, one rank: same, other (all ranks walk "
    "one other path), offset (a constant distance apart), apart, diverges",

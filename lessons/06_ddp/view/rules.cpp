@@ -14,48 +14,18 @@
 namespace isobar::lesson_06 {
 namespace {
 
-/// What the number of ranks changes by itself: the processors are shared among them.
-bool follows_ranks(const KeyRow& row) {
-  return row.is_label() || row.key == "run.ranks" || row.key == "run.threads" || row.key == "comm.backend" ||
-         row.key == "environment.threads" || row.key == "environment.threads_by";
-}
-
 /// Why the pair is none; "" = it is.
 std::string why_no_pair(const NamedRun& few, const NamedRun& many) {
   const std::int64_t less = few.view().summary.world, more = many.view().summary.world;
   if (more != 2 * less)
     return fmt::format("they have {} and {}, not twice as many", counted(less, "rank"), more);
-  std::vector<std::string> also;
-  for (const KeyRow& row : key_rows({&few.run->config, &many.run->config})) {
-    if (row.differs && !follows_ranks(row)) also.push_back(row.key);
-  }
+  std::vector<std::string> also = keys_apart(few, many);
+  std::erase(also, "run.ranks");
   return also.empty() ? "" : "they differ in " + joined(also) + " too";
 }
 
-/// The run beside which most repeats were found.
-std::vector<NamedRun> without_repeats(const std::vector<RunCase>& made) {
-  std::vector<NamedRun> out;
-  for (const RunCase& one : made) {
-    const NamedRun named{one.folder.filename().string(), &one};
-    const auto same = std::ranges::find_if(out, [&](const NamedRun& other) {
-      return one.view().lesson == other.run->view().lesson && is_repeat(one.config, other.run->config);
-    });
-    if (same == out.end()) {
-      out.push_back(named);
-    } else if (one.repeats.size() > same->run->repeats.size()) {
-      *same = named;
-    }
-  }
-  return out;
-}
-
 Truth made_no_gain_truth(const RuleInput& input) {
-  const std::vector<NamedRun> made = without_repeats(input.made);
-  if (made.size() != 2) {
-    const std::string repeats = made.size() < input.made.size() ? ", with repeats" : "";
-    throw Cannot{fmt::format("runs with two settings are needed, there {} {}{}",
-                             made.size() == 1 ? "is" : "are", made.size(), repeats)};
-  }
+  const std::vector<NamedRun> made = made_runs(input, 2);
   NamedRun few = made[0], many = made[1];
   if (few.view().summary.world > many.view().summary.world) std::swap(few, many);
   for (const NamedRun* const run : {&few, &many}) check_made(input, *run);

@@ -12,7 +12,7 @@
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/needed_runs.h"
-#include "course/rules/parts.h"
+#include "course/rules/made.h"
 #include "formula/link_fit.h"
 
 namespace isobar::lesson_09 {
@@ -192,6 +192,17 @@ Truth truth_of_two(const TwoTimes& two) {
   return out;
 }
 
+Truth made_all_reduce_truth(const RuleInput& input) {
+  std::string size;
+  const auto of = [&](const NamedRun& run) {
+    size = size_text(all_reduces_of(run).medians().back().bytes);
+    return over_all_reduces(run, largest_us);
+  };
+  Truth out = made_truth_of(input, {"the largest buffer", Quantity::time, true, false, of});
+  out.figures["size"] = size;
+  return out;
+}
+
 bool asks_latency(const Question& question) { return question.argument("what") == kFitted[0]; }
 
 LinkFit fit_of(const NamedRun& run, const AllReduceRun& times) {
@@ -353,6 +364,11 @@ const LessonRules kRules{{
   {"link_fit",
    "the latency or bandwidth of the link that fits the run's times over sizes",
    {number}, {"run", "what"}, {}, link_fit_truth, always_timed, check_link_fit},
+  {"made_all_reduce",
+   "runs of the learner's: the time of the largest buffer, of one from `least` to `most` ms, of two so many `times` as "
+   "long as in that with the setting `wins`; `keeps` and `differ` as in made",
+   {make}, {}, {"least", "most", "times", "wins", "keeps", "differ"}, made_all_reduce_truth, always_timed,
+    check_made_arguments},
   {"quickest_all_reduce",
    "the all-reduce that takes the least time by the alpha-beta model: ring, tree, naive",
    {choice}, {"ranks", "mb", "latency_us", "gbit_per_s"}, {}, quickest_truth, nullptr, check_quickest},

@@ -9,7 +9,9 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
 #include "core/files.h"
+#include "core/text.h"
 #include "course/grade.h"
 #include "course/needed_runs.h"
 #include "course/variant.h"
@@ -22,6 +24,7 @@ namespace isobar {
 struct Learners {
   std::string right;  ///< "" = of a question for a line: main.cpp may change
   std::string wrong;
+  // Of a question that asks to make runs the settings of each, "optim.lr=0.2 train.steps=500; optim.lr=0.4".
 };
 
 /// The runs of a lesson's questions: one that several ask for is made once.
@@ -40,6 +43,24 @@ class MadeForQuestions {
     }
     return rule_input(question, project_home(), found);
   }
+  /// With runs of the learner's, three of each: their settings are given.
+  RuleInput with_made(const Question& question, const std::string& settings) {
+    RuleInput out{question, {}, project_home()};
+    const LessonInfo lesson = read_lesson(project_home(), question.lesson);
+    for (const std::string& one : split(settings, ';')) {
+      std::vector<std::string> sets = split(one, ' ');
+      std::erase(sets, "");
+      const Config config = load_config(project_home(), lesson, {.sets = sets}, "cpu").config;
+      std::vector<std::filesystem::path> folders;
+      for (std::int64_t i = 0; i < 3; ++i) {
+        folders.push_back(folder_ / ("mine" + std::to_string(mine_++)));
+        write_(folders.back(), config, i);
+      }
+      out.made.push_back(read_cases({folders.front()}).front());
+      CHECK(out.made.back().repeats.size() % 3 == 0);
+    }
+    return out;
+  }
   std::size_t count() const { return made_.size(); }
 
  private:
@@ -54,6 +75,7 @@ class MadeForQuestions {
   Write write_;
   TempFolder folder_;
   std::map<std::string, std::filesystem::path> made_;
+  std::size_t mine_ = 0;
 };
 
 /// No {name} is left; code in it has braces of its own.
@@ -86,6 +108,21 @@ inline void check_two_learners(const Question& question, const Learners& two, co
   }
 }
 
+/// Runs that show it are right, others are not, and both are told what they show.
+inline void check_two_makers(const Question& question, const Learners& two, MadeForQuestions& made) {
+  for (const std::string* const settings : {&two.right, &two.wrong}) {
+    INFO(*settings);
+    const Truth truth = rule_named(question.rule)->find(made.with_made(question, *settings));
+    INFO(truth.text << truth.cannot);
+    const Graded graded = grade(question, parse_answer(question, "a b", /*page_lines=*/200), truth);
+    CHECK(graded.cannot == "");
+    CHECK(graded.outcome == (settings == &two.right ? Outcome::right : Outcome::not_right));
+    check_filled(graded.reveal);
+    check_filled(graded.truth);
+    CHECK(graded.truth != "");
+  }
+}
+
 /// Each question of the lesson has its learners, and the other way round.
 inline void check_learners(const std::string& lesson, const std::map<std::string, Learners>& learners,
                            MadeForQuestions& made) {
@@ -94,6 +131,10 @@ inline void check_learners(const std::string& lesson, const std::map<std::string
     INFO(question.id << " at " << question.origin);
     REQUIRE(learners.contains(question.id));
     asked.insert(question.id);
+    if (question.kind == AnswerKind::make) {
+      check_two_makers(question, learners.at(question.id), made);
+      continue;
+    }
     const Truth truth = rule_named(question.rule)->find(made.input(question));
     INFO(truth.text << truth.cannot);
     check_two_learners(question, learners.at(question.id), truth);

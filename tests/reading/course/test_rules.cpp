@@ -33,7 +33,15 @@ class AllRuns {
     write_file_whole(good / "rank-0000.spans.jsonl",
                      std::string_view("" + MadeSpans().attempt(0).text() + spans.text()));
     made.keys["data.workers"] = "2";
+    made.factor = 1.2;
+    one_off = runs_.add_three("off-workers", made);
+    made.factor = 2;
+    made.keys["amp.mode"] = "\"tf32\"";
+    both_off = runs_.add_three("before-all", made);
     made.factor = 1.5;
+    made.keys["data.workers"] = "1";
+    mode_off = runs_.add_three("off-mode", made);
+    made.keys = {{"data.workers", "2"}, {"data.seed", "2"}};
     made.loss_factor = 2;
     other = runs_.add_three("other", made);
     stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
@@ -50,7 +58,7 @@ class AllRuns {
   }
 
   std::filesystem::path good, other, stopped, one_rank, two_ranks, early, late, one_path, rank_paths, rising,
-      small, ring, tree;
+      small, ring, tree, one_off, mode_off, both_off;
 
  private:
   std::filesystem::path ranks(const std::string& name, int world) {
@@ -117,6 +125,9 @@ struct RuleCase {
     ranks,
     made,
     made_ranks,
+    made_three,
+    made_path,
+    made_all_reduces,
     traced,
     paths,
     path_of_ranks,
@@ -152,6 +163,16 @@ const std::vector<RuleCase>& rule_cases() {
       {"line", {{"anchors", {"main("}}}, "", R::none},
       {"link_fit", {{"run", {"w1"}}, {"what", {"latency"}}}, "ms", R::all_reduces},
       {"loss_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+      {"made", {{"of", {"samples_per_s"}}, {"least", {"1"}}}, "", R::made},
+      {"made_all_reduce",
+       {{"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}},
+       "",
+       R::made_all_reduces},
+      {"made_defended",
+       {{"slow", {"data.workers=2", "amp.mode=tf32"}}, {"times", {"1.8"}}, {"within", {"1"}}, {"budget", {"100"}}},
+       "",
+       R::made_three},
+      {"made_descent", {{"what", {"samples"}}, {"most", {"1e6"}}, {"rest", {"10"}}}, "", R::made_path},
       {"made_no_gain", {}, "", R::made_ranks},
       {"made_overlap", {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}}, "", R::made},
       {"overlapping_track", {{"run", {"w1"}}}, "", R::pair},
@@ -208,6 +229,16 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
           .of_lesson("06_ddp")
           .made(all.one_rank)
           .made(all.two_ranks);
+    case R::made_three:
+      return AskedRule(one.rule, one.with, one.unit)
+          .made(all.good)
+          .made(all.one_off)
+          .made(all.mode_off)
+          .made(all.both_off);
+    case R::made_path:
+      return AskedRule(one.rule, one.with, one.unit).of_lesson("00_sgd").made(all.one_path);
+    case R::made_all_reduces:
+      return AskedRule(one.rule, one.with, one.unit).of_lesson("09_all_reduce").made(all.ring).made(all.tree);
     default:
       return AskedRule(one.rule, one.with, one.unit).choice("norms", "the norms");
   }
@@ -244,8 +275,7 @@ TEST_CASE("every rule that asks runs says which one is missing or was stopped, a
     INFO(rule.name);
     if (one.runs == RuleCase::Runs::none) continue;
     const AskedRule without = AskedRule(one.rule, one.with, one.unit).missing("w1").missing("w2");
-    const AskedRule unfit = one.runs == RuleCase::Runs::made ? AskedRule(one.rule, one.with).made(all.stopped)
-                            : one.runs == RuleCase::Runs::made_ranks
+    const AskedRule unfit = std::string_view(one.rule).starts_with("made")
                                 ? AskedRule(one.rule, one.with).made(all.stopped)
                                 : asked(one, all.stopped, all.stopped, "01_baseline");
     for (const AskedRule* const question : {&without, &unfit}) {

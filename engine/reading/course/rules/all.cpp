@@ -45,6 +45,12 @@ const std::vector<Rule> kRules = {
   {"loss_direction",
    "whether the validation loss of `other` is above that of `base`, at equal samples or at the end",
    {direction}, {"base", "other"}, {"at"}, loss_direction_truth},
+  {"made",
+   "runs of the learner's: of one the figure `of` (as in value) from `least` to `most`, in MB, ms or %; of two one is "
+   "so many `times` as good, that with the setting `wins`. `keeps`: settings of each (train.steps>=100); `differ`: "
+   "the keys of which two differ in one",
+   {make}, {"of"}, {"less", "over", "least", "most", "times", "wins", "keeps", "differ"}, made_truth, is_timed_measure,
+    check_made_rule},
   {"made_overlap",
    "a run of the learner's in which so many % of a track's time lie beside a stage",
    {make}, {"track", "stage", "share"}, {}, made_overlap_truth},

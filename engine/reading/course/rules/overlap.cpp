@@ -90,10 +90,7 @@ Truth overlapping_track_truth(const RuleInput& input) {
 Truth made_overlap_truth(const RuleInput& input) {
   const std::string track = input.argument("track"), stage = input.argument("stage");
   const double wanted = number_argument(input, "share") * 0.01;
-  if (input.made.size() != 1)
-    throw Cannot{fmt::format("one run of yours is needed, there are {}", input.made.size())};
-  const RunCase& made = input.made.front();
-  const NamedRun run{made.folder.filename().string(), &made};
+  const NamedRun run = made_runs(input, 1).front();
   check_made(input, run);
   check_ended(run);
   const Beside beside = beside_of(run, stage);

@@ -175,6 +175,38 @@ void check_made(const RuleInput& input, const NamedRun& run) {
   if (!view.fault.empty()) cannot("has the fault " + printable(view.fault, 60) + ", and none is wanted");
 }
 
+std::vector<NamedRun> made_runs(const RuleInput& input, std::size_t settings) {
+  std::vector<NamedRun> out;
+  for (const RunCase& one : input.made) {
+    const NamedRun named{one.folder.filename().string(), &one};
+    const auto same = std::ranges::find_if(out, [&](const NamedRun& other) {
+      return one.view().lesson == other.run->view().lesson && is_repeat(one.config, other.run->config);
+    });
+    if (same == out.end()) {
+      out.push_back(named);
+    } else if (one.repeats.size() > same->run->repeats.size()) {
+      *same = named;
+    }
+  }
+  if (settings == 0 || out.size() == settings) return out;
+  throw Cannot{fmt::format("{} needed, there {} {}{}",
+                           settings == 1 ? "one run of yours is" : "runs with two settings are",
+                           out.size() == 1 ? "is" : "are", out.size(),
+                           out.size() < input.made.size() ? ", with repeats" : "")};
+}
+
+std::vector<std::string> keys_apart(const NamedRun& one, const NamedRun& other) {
+  constexpr std::string_view kOfRanks[] = {"run.threads", "comm.backend"};
+  const bool of_ranks = one.view().summary.world != other.view().summary.world;
+  std::vector<std::string> out;
+  for (const KeyRow& row : key_rows({&one.run->config, &other.run->config})) {
+    const bool follows = row.is_label() || row.key.starts_with("environment.threads") ||
+                         (of_ranks && std::ranges::find(kOfRanks, row.key) != std::end(kOfRanks));
+    if (row.differs && !follows) out.push_back(row.key);
+  }
+  return out;
+}
+
 std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view argument) {
   std::vector<std::string> out = input.arguments(argument);
   if (!out.empty()) return out;

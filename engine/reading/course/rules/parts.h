@@ -46,6 +46,11 @@ void check_timed(const NamedRun& run);
 /// Cannot where a run that the learner named is of another lesson, was not measured here, or has a fault.
 void check_made(const RuleInput& input, const NamedRun& run);
 
+/// The runs that the learner named, each with its repeats. Cannot for other than so many (1, 2; 0: any) settings.
+std::vector<NamedRun> made_runs(const RuleInput& input, std::size_t settings);
+/// Keys in which two runs differ, but for labels and what another number of ranks changes by itself.
+std::vector<std::string> keys_apart(const NamedRun& one, const NamedRun& other);
+
 /// Names of the question's runs that an argument lists; all of them without it.
 std::vector<std::string> names_of_runs(const RuleInput& input, std::string_view argument);
 

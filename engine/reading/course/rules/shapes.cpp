@@ -7,113 +7,20 @@
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/rules/all.h"
-#include "course/rules/parts.h"
+#include "course/rules/measure.h"
 
 namespace isobar {
 namespace {
 
-using Fields = std::vector<std::string>;
-
 /// Shares that lie nearer to each other are the same, where `within` is no other number: no plot of a step
 /// shows a hundredth of it.
 constexpr double kSmallestShare = 0.01;
-
-/// Cannot where the run does not report it.
-Spread reported(const Figure& figure, const NamedRun& run) {
-  Spread out = figures_of(run, [&](const SteadyFigures& one) { return figure.of(one).value_or(-1); });
-  const std::string key = figure.asked_by;
-  if (out.empty())
-    throw Cannot{fmt::format("`{}` reports no {}{}", run.name, figure.name,
-                             key.empty() ? "" : ", which " + key + " asks for"),
-                 run.name};
-  return out;
-}
-
-const Figure& figure_in(const Question& question, const std::string& name) {
-  if (const Figure* const found = figure_named(name)) return *found;
-  std::vector<std::string> names;
-  for (const Figure& one : all_figures()) names.emplace_back(one.name);
-  wrong_question(question, fmt::format("the rule {} takes no \"{}\"", question.rule, printable(name, 60)),
-                 did_you_mean(name, names, "a time of a step, such as load_us, or one of: " + joined(names)));
-}
-
-/// What a question asks of each run: a figure, or mean times of the fields of a step.
-class Measure {
- public:
-  explicit Measure(const Question& question)
-      : of_(question.arguments("of")), less_(question.arguments("less")), over_(question.arguments("over")) {
-    if (of_.empty()) of_ = {"samples_per_s"};
-    const bool is_plain = of_.size() == 1 && less_.empty() && over_.empty();
-    figure_ = is_plain ? figure_named(of_.front()) : nullptr;
-    if (figure_ != nullptr) return;
-    for (const Fields* const fields : {&of_, &less_, &over_}) {
-      for (const std::string& field : *fields) {
-        if (!field.ends_with("_us")) figure_in(question, field);
-      }
-    }
-  }
-
-  Quantity quantity() const {
-    return figure_ != nullptr ? figure_->quantity : over_.empty() ? Quantity::time : Quantity::share;
-  }
-  bool is_timed() const { return figure_ == nullptr || figure_->made == Made::timed; }
-  bool wants_more() const { return figure_ != nullptr && figure_->better == Better::more; }
-  std::string name() const { return figure_ != nullptr ? figure_->name : joined(of_, " + "); }
-  const Fields& part() const { return of_; }
-  /// What the part is taken from, or is a share of; empty where it stands for itself.
-  const Fields& whole() const { return less_.empty() ? over_ : of_; }
-
-  NamedRun run(const RuleInput& input, const std::string& name) const {
-    return is_timed() ? timed_run(input, name) : ended_run(input, name);
-  }
-  /// Cannot where the run does not report it.
-  Spread of(const NamedRun& run) const {
-    if (figure_ != nullptr) return reported(*figure_, run);
-    for (const Fields* const fields : {&of_, &less_})
-      sums_of(run, *fields);  // refuses fields that are not there
-    if (!over_.empty() && !(sums_of(run, over_).least() > 0))
-      throw Cannot{fmt::format("`{}` recorded no time of {}", run.name, joined(over_, " + ")), run.name};
-    return figures_of(run, [&](const SteadyFigures& one) {
-      const double left = std::max(0.0, sum_of(one, of_) - sum_of(one, less_));
-      return over_.empty() ? left : left / sum_of(one, over_);
-    });
-  }
-  std::string source(const NamedRun& run) const {
-    return figure_ != nullptr && figure_->made == Made::planned ? "by formula" : source_of(run);
-  }
-
- private:
-  Fields of_, less_, over_;
-  const Figure* figure_ = nullptr;  ///< null: fields
-};
 
 /// Where texts of a question take the figure from: "exposed_ms" of exposed_us, "message_mb" of message_bytes.
 std::string placeholder_of(const Figure& figure) {
   const std::string name = figure.name;
   if (figure.quantity == Quantity::time) return name.substr(0, name.rfind("_us")) + "_ms";
   return figure.quantity == Quantity::bytes ? name.substr(0, name.rfind("_bytes")) + "_mb" : name;
-}
-
-std::string number_text(Quantity quantity, double value) {
-  switch (quantity) {
-    case Quantity::time:
-      return ms_text(value);
-    case Quantity::bytes:
-      return figure_text(value * 1e-6);
-    case Quantity::share:
-      return percent_text(value);
-    default:
-      return figure_text(value);
-  }
-}
-
-std::string with_unit(Quantity quantity, double value) {
-  const char* const unit = quantity == Quantity::time    ? " ms"
-                           : quantity == Quantity::bytes ? " MB"
-                           : quantity == Quantity::share ? " %"
-                           : quantity == Quantity::rate  ? " samples/s"
-                                                         : "";
-  return number_text(quantity, value) + unit;
 }
 
 /// The key of the last class whose least value, "half 0.25", is not above `value`; "" for none.
@@ -171,13 +78,7 @@ Truth truth_of_pair(const Measure& measure, const Pair& pair) {
   return out;
 }
 
-/// Zeros as values above them, which compare() takes.
 Compared compared(const Pair& pair) {
-  const auto above_zero = [](const Spread& values) {
-    std::vector<double> out;
-    for (const double value : values.values) out.push_back(std::max(value, 1e-6));
-    return Spread(out);
-  };
   return compare_runs(pair.base, above_zero(pair.of_base), pair.other, above_zero(pair.of_other));
 }
 
