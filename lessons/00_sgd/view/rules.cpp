@@ -211,35 +211,33 @@ double rest_of(const Descent& descent) {
 
 Truth made_descent_truth(const RuleInput& input) {
   const bool of_rate = input.argument("what") == "rate";
-  const double within = number_argument(input, "within", 5), most_rest = number_argument(input, "rest", 0);
-  std::map<std::string, std::string> more;
+  const double most_rest = number_argument(input, "rest", 0);
+  std::map<std::string, std::string> figures;
   double rest = 0;
-  MadeFigure figure{.name = of_rate ? "the rate as a part of the largest stable one"
-                                    : fmt::format("samples until {:g} % above the least loss", within),
+  MadeFigure figure{.name = of_rate ? "of the largest stable rate" : "samples until 5 % above the least loss",
                     .quantity = of_rate ? Quantity::share : Quantity::count};
   figure.of = [&](const NamedRun& run) {
     const Descent descent = descent_of(input, run);
-    more["rate"] = figure_text(descent.config.optim.lr);
+    figures["rate"] = figure_text(descent.config.optim.lr);
     if (!of_rate) {
-      rest = rest_of(descent);
-      more["rest"] = std::isfinite(rest) ? percent_text(rest) : "infinitely many";
-      return Spread({walked_path(input, run, 1 + within / 100).samples});
+      rest = 100 * rest_of(descent);
+      return Spread({walked_path(input, run, 1.05).samples});
     }
     const FullDescent full = full_descent(run, descent);
     const double largest = LossBowl(descent.points).largest_stable_rate();
-    more.insert({{"limit", figure_text(largest)},
-                 {"start", fmt::format("{:.3g}", full.start)},
-                 {"end", fmt::format("{:.3g}", full.end)}});
+    figures.insert({{"limit", figure_text(largest)},
+                    {"start", fmt::format("{:.3g}", full.start)},
+                    {"end", fmt::format("{:.3g}", full.end)}});
     return Spread({full.rate / largest});
   };
   Truth out = made_truth_of(input, figure);
-  if (!of_rate && !(100 * rest <= most_rest)) out.accepted.clear();
-  if (!of_rate)
-    out.text += fmt::format(
-        "; in the second half the loss is {} % above the least on average, {:g} % at most is "
-        "required",
-        more["rest"], most_rest);
-  out.figures.merge(more);
+  out.figures.merge(figures);
+  if (of_rate) return out;
+  if (!(rest <= most_rest)) out.accepted.clear();
+  out.text += fmt::format(
+      "; in the second half the loss is {} % above the least on average, {:g} % at most "
+      "is required",
+      std::isfinite(rest) ? fmt::format("{:.2g}", rest) : "infinitely many", most_rest);
   return out;
 }
 
@@ -387,9 +385,9 @@ const LessonRules kRules{{
    "as a choice: noise, equal",
    {number, choice}, {"base", "other"}, {}, gradient_spread_truth, nullptr, check_unit<Quantity::ratio>},
   {"made_descent",
-   "a run of the learner's, from `least` to `most`: `what` samples until the loss is `within` (5) % of the least, with "
-   "at most `rest` % above it on average in the second half; `what` rate, as % of the largest stable one",
-   {make}, {"what"}, {"within", "rest", "least", "most", "keeps"}, made_descent_truth, nullptr, check_made_arguments},
+   "a run of the learner's, from `least` to `most`: `what` samples until the loss is within 5 % of the least, with at "
+   "most `rest` % above it on average in the second half; `what` rate, as % of the largest stable one",
+   {make}, {"what"}, {"rest", "least", "most", "keeps"}, made_descent_truth, nullptr, check_made_arguments},
   {"rank_paths",
    "the paths of the ranks of `other` beside that of `base`, one rank: same, other (all ranks walk "
    "one other path), offset (a constant distance apart), apart, diverges",

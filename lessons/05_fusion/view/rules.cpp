@@ -8,7 +8,6 @@
 
 #include "core/text.h"
 #include "course/rules/made.h"
-#include "course/rules/measure.h"
 #include "formula/device_rates.h"
 #include "formula/stage_prediction.h"
 #include "formula/step_time.h"
@@ -92,35 +91,35 @@ Truth largest_gain_truth(const RuleInput& input) {
   return out;
 }
 
-/// Runs that were started behind the newest repeat of the slow one, of this lesson.
-std::int64_t runs_since(const NamedRun& slow, const std::string& lesson) {
+/// Runs of this lesson that were started behind the newest repeat of the slow one.
+std::int64_t runs_since(const NamedRun& slow) {
   constexpr const char* kStarted = "environment.started";
   std::string since;
   for (const auto& folder : slow.run->folders) since = std::max(since, value_in(config_of(folder), kStarted));
   return std::ranges::count_if(known_runs(slow.run->folder.parent_path()), [&](const KnownRun& one) {
     const std::string command = value_in(one.config, "environment.command");
-    return value_in(one.config, kStarted) > since &&
-           (command.empty() || command.find("/" + lesson + " ") != std::string::npos);
+    const bool is_ours = command.empty() || command.find("/" + slow.view().lesson + " ") != std::string::npos;
+    return is_ours && value_in(one.config, kStarted) > since;
   });
 }
 
-/// Takes one change back, by its key: what it is worth. Cannot for a run that takes back another number of
-/// them.
+/// The key of the one change of the fast run that `run` takes back. Cannot for any other run.
 std::string key_taken_back(const NamedRun& slow, const NamedRun& fast, const NamedRun& run) {
   const std::vector<std::string> apart = keys_apart(fast, run);
-  if (apart.size() == 1 && value_in(run.run->config, apart[0]) == value_in(slow.run->config, apart[0]))
-    return apart[0];
-  throw Cannot{fmt::format(
-      "`{}` differs from the fast run in {}: it is to take back one change, to what the slow run has",
-      run.name, joined(apart))};
+  const auto value = [&](const NamedRun& of) { return value_in(of.run->config, apart[0]); };
+  if (apart.size() == 1 && value(run) == value(slow)) return apart[0];
+  throw Cannot{
+      fmt::format("`{}` differs from the fast run in {}: it is to take back one change, to what the "
+                  "slow run has",
+                  run.name, joined(apart))};
 }
 
 Truth made_defended_truth(const RuleInput& input) {
   std::vector<NamedRun> runs = made_runs(input, 0);
   for (const NamedRun& run : runs) check_kept(input, run, /*is_timed=*/true);
-  const std::vector<std::string> settings = input.arguments("slow");
   const auto is_slow = [&](const NamedRun& run) {
-    return std::ranges::all_of(settings, [&](auto& one) { return has_setting(input.question, run, one); });
+    return std::ranges::all_of(input.arguments("slow"),
+                               [&](auto& one) { return has_setting(input.question, &run, one); });
   };
   std::ranges::sort(
       runs, [](const NamedRun& a, const NamedRun& b) { return rates_of(a).median() > rates_of(b).median(); });
@@ -128,43 +127,41 @@ Truth made_defended_truth(const RuleInput& input) {
   if (runs.size() < 3 || found == runs.end() || found == runs.begin())
     throw Cannot{"the slow run, a faster one, and one for each change are needed"};
   const NamedRun slow = *found, fast = runs.front();
-  const Compared speed = compare_runs(slow, rates_of(slow), fast, rates_of(fast));
-  const double times = number_argument(input, "times"), budget = number_argument(input, "budget");
-  const Figure& loss = *figure_named("valid_loss");
-  const double of_slow = reported(loss, slow).median(), of_fast = reported(loss, fast).median();
-  const double apart = 100 * std::fabs(of_fast / of_slow - 1), within = number_argument(input, "within");
-  const std::int64_t count = runs_since(slow, input.question.lesson);
+  const auto faster_than = [&](const NamedRun& run) {
+    return compare_runs(run, rates_of(run), fast, rates_of(fast));
+  };
   std::map<std::string, Compared> worth;  // by key
   for (const NamedRun& run : runs) {
-    if (run.run == slow.run || run.run == fast.run) continue;
-    worth[key_taken_back(slow, fast, run)] = compare_runs(run, rates_of(run), fast, rates_of(fast));
+    if (run.run != slow.run && run.run != fast.run) worth[key_taken_back(slow, fast, run)] = faster_than(run);
   }
+  const Compared speed = faster_than(slow);
+  const double times = number_argument(input, "times"), budget = number_argument(input, "budget");
+  const auto loss = [](const NamedRun& run) { return run.view().summary.valid_loss; };
+  const double apart = 100 * std::fabs(loss(fast) / loss(slow) - 1),
+               within = number_argument(input, "within");
+  const std::int64_t count = runs_since(slow);
   std::vector<std::string> report, lacks;
-  if (speed.direction != Direction::more || speed.ratio < times)
-    lacks.push_back(fmt::format("{:g} times the samples/s are required", times));
-  if (!(apart <= within))
-    lacks.push_back(fmt::format("the losses lie {:.2g} % apart, {:g} % at most", apart, within));
-  if (static_cast<double>(count) > budget)
-    lacks.push_back(fmt::format("{} runs were made, {:g} at most", count, budget));
+  const auto want = [&](bool is_so, const std::string& otherwise) {
+    if (!is_so) lacks.push_back(otherwise);
+  };
+  want(speed.ratio >= times && speed.direction == Direction::more,
+       fmt::format("{:g} times is required", times));
+  want(apart <= within, fmt::format("the losses lie {:.2g} % apart, {:g} % at most", apart, within));
+  want(static_cast<double>(count) <= budget, fmt::format("{} runs were made, {:g} at most", count, budget));
   for (const std::string& key : keys_apart(slow, fast)) {
-    const auto one = worth.find(key);
     const std::string change = key + " = " + value_in(fast.run->config, key);
-    if (one == worth.end()) lacks.push_back("no run takes back " + change);
-    if (one == worth.end()) continue;
-    report.push_back(change + ": " + ratio_sentence(one->second));
-    if (one->second.direction != Direction::more)
-      lacks.push_back(change + " is worth nothing beyond the spread");
+    want(worth.contains(key), "no run takes back " + change);
+    if (!worth.contains(key)) continue;
+    want(worth[key].direction == Direction::more, change + " is worth nothing beyond the spread");
+    report.push_back(change + ": " + ratio_sentence(worth[key]));
   }
   Truth out;
   if (lacks.empty()) out.accepted = {"yes"};
-  out.figures = {{"slow", figure_text(rates_of(slow).median())},
-                 {"fast", figure_text(rates_of(fast).median())},
-                 {"ratio", fmt::format("{:.2f}", speed.ratio)},
-                 {"apart", fmt::format("{:.2g}", apart)},
+  out.figures = {{"apart", fmt::format("{:.2g}", apart)},
                  {"runs", std::to_string(count)},
-                 {"report", report.empty() ? "none" : joined(report, "; ")}};
-  out.text = fmt::format("{} samples/s became {}: {}", out.figures["slow"], out.figures["fast"],
-                         ratio_sentence(speed));
+                 {"report", joined(report, "; ")}};
+  out.text = fmt::format("{} samples/s became {}: {}", figure_text(rates_of(slow).median()),
+                         figure_text(rates_of(fast).median()), ratio_sentence(speed));
   if (!lacks.empty()) out.text += "; but " + joined(lacks, "; ");
   out.source = source_of(slow);
   return out;

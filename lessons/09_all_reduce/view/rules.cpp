@@ -193,14 +193,8 @@ Truth truth_of_two(const TwoTimes& two) {
 }
 
 Truth made_all_reduce_truth(const RuleInput& input) {
-  std::string size;
-  const auto of = [&](const NamedRun& run) {
-    size = size_text(all_reduces_of(run).medians().back().bytes);
-    return over_all_reduces(run, largest_us);
-  };
-  Truth out = made_truth_of(input, {"the largest buffer", Quantity::time, true, false, of});
-  out.figures["size"] = size;
-  return out;
+  return made_truth_of(input, {"the largest buffer", Quantity::time, /*is_timed=*/true, /*wants_more=*/false,
+                               [](const NamedRun& run) { return over_all_reduces(run, largest_us); }});
 }
 
 bool asks_latency(const Question& question) { return question.argument("what") == kFitted[0]; }

@@ -50,7 +50,7 @@ const std::vector<Rule> kRules = {
    "so many `times` as good, that with the setting `wins`. `keeps`: settings of each (train.steps>=100); `differ`: "
    "the keys of which two differ in one",
    {make}, {"of"}, {"less", "over", "least", "most", "times", "wins", "keeps", "differ"}, made_truth, is_timed_measure,
-    check_made_rule},
+    check_made},
   {"made_overlap",
    "a run of the learner's in which so many % of a track's time lie beside a stage",
    {make}, {"track", "stage", "share"}, {}, made_overlap_truth},

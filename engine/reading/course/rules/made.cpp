@@ -10,28 +10,11 @@
 #include "core/find.h"
 #include "core/number_text.h"
 #include "core/text.h"
-#include "course/rules/all.h"
-#include "course/rules/measure.h"
 
 namespace isobar {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-
-/// Without a run: whether there can be such a setting.
-bool has(const Question& question, const NamedRun* run, const std::string& text) {
-  const std::size_t at = text.find_first_of("<>=");
-  const std::string key = text.substr(0, at);
-  const char sign = at == std::string::npos ? ' ' : text[at];
-  const std::string value = text.substr(std::min(text.size(), at + (sign == '=' ? 1 : 2)));
-  const auto wanted = number_of<double>(value);
-  if (key.find('.') == std::string::npos || value.empty() || (sign != '=' && !wanted))
-    wrong_question(question, "\"" + printable(text, 60) + "\" is no setting", "train.steps>=100");
-  const std::string own = run == nullptr ? "" : value_in(run->run->config, key);
-  const auto is = number_of<double>(own);
-  if (!is || !wanted) return own == value;
-  return sign == '=' ? *is == *wanted : sign == '<' ? *is <= *wanted : *is >= *wanted;
-}
 
 /// A bound as figures have it, from the unit of texts.
 double bound(const RuleInput& input, const MadeFigure& figure, const char* name, double otherwise) {
@@ -64,14 +47,11 @@ void set_in_order(const RuleInput& input, const MadeFigure& figure, NamedRun& on
     throw Cannot{fmt::format("`{}` and `{}` differ in {}: {} is to differ, and nothing else", one.name,
                              two.name, apart.empty() ? "nothing" : joined(apart), joined(differ, " or "))};
   const std::string wins = input.argument("wins");
-  if (wins.empty()) {
-    const bool is_more = figure.of(one).median() > figure.of(two).median();
-    if (is_more != figure.wants_more) std::swap(one, two);
-    return;
-  }
-  const bool one_has = has(input.question, &one, wins), two_has = has(input.question, &two, wins);
-  if (one_has == two_has) throw Cannot{"a run with " + wins + " and one without are needed"};
-  if (two_has) std::swap(one, two);
+  const auto is_to_win = [&](const NamedRun& run) { return has_setting(input.question, &run, wins); };
+  if (!wins.empty() && is_to_win(one) == is_to_win(two))
+    throw Cannot{"a run with " + wins + " and one without are needed"};
+  const bool is_more = figure.of(two).median() > figure.of(one).median();
+  if (wins.empty() ? is_more == figure.wants_more : is_to_win(two)) std::swap(one, two);
 }
 
 Truth truth_of_two(const RuleInput& input, const MadeFigure& figure, NamedRun one, NamedRun two) {
@@ -93,25 +73,33 @@ Truth truth_of_two(const RuleInput& input, const MadeFigure& figure, NamedRun on
   if (is_better && ratio >= times) out.accepted = {"yes"};
   out.figures = {{"first", with_unit(figure.quantity, first.median())},
                  {"second", with_unit(figure.quantity, second.median())},
-                 {"ratio", fmt::format("{:.2f}", ratio)},
-                 {"wanted", fmt::format("{:g}", times)}};
-  out.text =
-      fmt::format("{}: {} in `{}`, {} in `{}`: {}; {} times is required", figure.name, out.figures["first"],
-                  one.name, out.figures["second"], two.name, sentence, out.figures["wanted"]);
+                 {"ratio", fmt::format("{:.2f}", ratio)}};
+  out.text = fmt::format("{}: {} in `{}`, {} in `{}`: {}; {} times is required", figure.name,
+                         out.figures["first"], one.name, out.figures["second"], two.name, sentence, times);
   return out;
 }
 
 }  // namespace
 
-bool has_setting(const Question& question, const NamedRun& run, const std::string& text) {
-  return has(question, &run, text);
+bool has_setting(const Question& question, const NamedRun* run, const std::string& text) {
+  const std::size_t at = text.find_first_of("<>=");
+  const std::string key = text.substr(0, at);
+  const char sign = at == std::string::npos ? ' ' : text[at];
+  const std::string value = text.substr(std::min(text.size(), at + (sign == '=' ? 1 : 2)));
+  const auto wanted = number_of<double>(value);
+  if (key.find('.') == std::string::npos || value.empty() || (sign != '=' && !wanted))
+    wrong_question(question, "\"" + printable(text, 60) + "\" is no setting", "train.steps>=100");
+  const std::string own = run == nullptr ? "" : value_in(run->run->config, key);
+  const auto is = number_of<double>(own);
+  if (!is || !wanted) return own == value;
+  return sign == '=' ? *is == *wanted : sign == '<' ? *is <= *wanted : *is >= *wanted;
 }
 
 void check_kept(const RuleInput& input, const NamedRun& run, bool is_timed) {
   check_made(input, run);
   is_timed ? check_timed(run) : check_ended(run);
   for (const std::string& text : input.arguments("keeps")) {
-    if (!has(input.question, &run, text)) throw Cannot{"`" + run.name + "` is no run with " + text};
+    if (!has_setting(input.question, &run, text)) throw Cannot{"`" + run.name + "` is no run with " + text};
   }
 }
 
@@ -120,7 +108,7 @@ void check_made_arguments(const Question& question) {
   if (has_bound != question.argument("times").empty())
     wrong_question(question, "one run has bounds, two have a factor", "least or most, else times");
   for (const char* const name : {"keeps", "wins"}) {
-    for (const std::string& text : question.arguments(name)) has(question, nullptr, text);
+    for (const std::string& text : question.arguments(name)) has_setting(question, nullptr, text);
   }
 }
 
@@ -131,19 +119,6 @@ Truth made_truth_of(const RuleInput& input, const MadeFigure& figure) {
       runs.size() == 1 ? truth_of_one(input, figure, runs[0]) : truth_of_two(input, figure, runs[0], runs[1]);
   out.source = source_of(runs[0]);
   return out;
-}
-
-Truth made_truth(const RuleInput& input) {
-  const Measure measure(input.question);
-  const Figure* const figure = figure_named(measure.name());
-  return made_truth_of(
-      input, {figure != nullptr ? figure->head : measure.name(), measure.quantity(), measure.is_timed(),
-              measure.wants_more(), [&](const NamedRun& run) { return measure.of(run); }});
-}
-
-void check_made_rule(const Question& question) {
-  const Measure measure(question);
-  check_made_arguments(question);
 }
 
 }  // namespace isobar

@@ -19,8 +19,9 @@ struct MadeFigure {
 Truth made_truth_of(const RuleInput& input, const MadeFigure& figure);
 /// Error (exit code 2) for arguments that are none.
 void check_made_arguments(const Question& question);
-/// Whether the run has a setting: "train.steps>=100", "comm.algorithm=naive".
-bool has_setting(const Question& question, const NamedRun& run, const std::string& text);
+/// Whether the run has a setting: "train.steps>=100", "comm.algorithm=naive". Error (exit code 2) for one
+/// that is none, also without a run.
+bool has_setting(const Question& question, const NamedRun* run, const std::string& text);
 /// Cannot where it is no run of the learner's that ended well with the settings that `keeps` names.
 void check_kept(const RuleInput& input, const NamedRun& run, bool is_timed);
 

@@ -189,10 +189,9 @@ std::vector<NamedRun> made_runs(const RuleInput& input, std::size_t settings) {
     }
   }
   if (settings == 0 || out.size() == settings) return out;
-  throw Cannot{fmt::format("{} needed, there {} {}{}",
-                           settings == 1 ? "one run of yours is" : "runs with two settings are",
-                           out.size() == 1 ? "is" : "are", out.size(),
-                           out.size() < input.made.size() ? ", with repeats" : "")};
+  throw Cannot{fmt::format(
+      "{} needed, there {} {}{}", settings == 1 ? "one run of yours is" : "runs with two settings are",
+      out.size() == 1 ? "is" : "are", out.size(), out.size() < input.made.size() ? ", with repeats" : "")};
 }
 
 std::vector<std::string> keys_apart(const NamedRun& one, const NamedRun& other) {
@@ -311,6 +310,34 @@ std::string ms_text(double us) { return figure_text(us * 1e-3); }
 std::string gib_text(double bytes) { return figure_text(bytes / (1 << 30)); }
 std::string percent_text(double share) {
   return fmt::format("{:.{}f}", 100 * share, std::fabs(share) >= 0.1 || share == 0 ? 0 : 1);
+}
+
+std::string number_text(Quantity quantity, double value) {
+  switch (quantity) {
+    case Quantity::time:
+      return ms_text(value);
+    case Quantity::bytes:
+      return figure_text(value * 1e-6);
+    case Quantity::share:
+      return percent_text(value);
+    default:
+      return figure_text(value);
+  }
+}
+
+std::string with_unit(Quantity quantity, double value) {
+  const char* const unit = quantity == Quantity::time    ? " ms"
+                           : quantity == Quantity::bytes ? " MB"
+                           : quantity == Quantity::share ? " %"
+                           : quantity == Quantity::rate  ? " samples/s"
+                                                         : "";
+  return number_text(quantity, value) + unit;
+}
+
+Spread above_zero(const Spread& values) {
+  std::vector<double> out;
+  for (const double value : values.values) out.push_back(std::max(value, 1e-6));
+  return Spread(out);
 }
 
 double number_argument(const RuleInput& input, std::string_view name) {

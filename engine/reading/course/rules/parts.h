@@ -103,6 +103,12 @@ std::string figure_text(double value);
 std::string ms_text(double us);
 std::string percent_text(double share);
 std::string gib_text(double bytes);
+/// "12.5" of 12,500 us: in the unit that texts have, without and with it.
+std::string number_text(Quantity quantity, double value);
+std::string with_unit(Quantity quantity, double value);
+
+/// Zeros as values above them, which compare() takes.
+Spread above_zero(const Spread& values);
 
 /// The argument as a number. Error (exit code 2) where it is none, or is not there.
 double number_argument(const RuleInput& input, std::string_view name);

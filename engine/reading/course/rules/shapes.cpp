@@ -7,14 +7,85 @@
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/rules/all.h"
-#include "course/rules/measure.h"
+#include "course/rules/made.h"
 
 namespace isobar {
 namespace {
 
+using Fields = std::vector<std::string>;
+
 /// Shares that lie nearer to each other are the same, where `within` is no other number: no plot of a step
 /// shows a hundredth of it.
 constexpr double kSmallestShare = 0.01;
+
+/// Cannot where the run does not report it.
+Spread reported(const Figure& figure, const NamedRun& run) {
+  Spread out = figures_of(run, [&](const SteadyFigures& one) { return figure.of(one).value_or(-1); });
+  const std::string key = figure.asked_by;
+  if (out.empty())
+    throw Cannot{fmt::format("`{}` reports no {}{}", run.name, figure.name,
+                             key.empty() ? "" : ", which " + key + " asks for"),
+                 run.name};
+  return out;
+}
+
+const Figure& figure_in(const Question& question, const std::string& name) {
+  if (const Figure* const found = figure_named(name)) return *found;
+  std::vector<std::string> names;
+  for (const Figure& one : all_figures()) names.emplace_back(one.name);
+  wrong_question(question, fmt::format("the rule {} takes no \"{}\"", question.rule, printable(name, 60)),
+                 did_you_mean(name, names, "a time of a step, such as load_us, or one of: " + joined(names)));
+}
+
+/// What a question asks of each run: a figure, or mean times of the fields of a step.
+class Measure {
+ public:
+  explicit Measure(const Question& question)
+      : of_(question.arguments("of")), less_(question.arguments("less")), over_(question.arguments("over")) {
+    if (of_.empty()) of_ = {"samples_per_s"};
+    const bool is_plain = of_.size() == 1 && less_.empty() && over_.empty();
+    figure_ = is_plain ? figure_named(of_.front()) : nullptr;
+    if (figure_ != nullptr) return;
+    for (const Fields* const fields : {&of_, &less_, &over_}) {
+      for (const std::string& field : *fields) {
+        if (!field.ends_with("_us")) figure_in(question, field);
+      }
+    }
+  }
+
+  Quantity quantity() const {
+    return figure_ != nullptr ? figure_->quantity : over_.empty() ? Quantity::time : Quantity::share;
+  }
+  bool is_timed() const { return figure_ == nullptr || figure_->made == Made::timed; }
+  bool wants_more() const { return figure_ != nullptr && figure_->better == Better::more; }
+  std::string name() const { return figure_ != nullptr ? figure_->name : joined(of_, " + "); }
+  const Fields& part() const { return of_; }
+  /// What the part is taken from, or is a share of; empty where it stands for itself.
+  const Fields& whole() const { return less_.empty() ? over_ : of_; }
+
+  NamedRun run(const RuleInput& input, const std::string& name) const {
+    return is_timed() ? timed_run(input, name) : ended_run(input, name);
+  }
+  /// Cannot where the run does not report it.
+  Spread of(const NamedRun& run) const {
+    if (figure_ != nullptr) return reported(*figure_, run);
+    for (const Fields* const fields : {&of_, &less_})
+      sums_of(run, *fields);  // refuses fields that are not there
+    if (!over_.empty() && !(sums_of(run, over_).least() > 0))
+      throw Cannot{fmt::format("`{}` recorded no time of {}", run.name, joined(over_, " + ")), run.name};
+    return figures_of(run, [&](const SteadyFigures& one) {
+      const double left = std::max(0.0, sum_of(one, of_) - sum_of(one, less_));
+      return over_.empty() ? left : left / sum_of(one, over_);
+    });
+  }
+  std::string source(const NamedRun& run) const {
+    return figure_ != nullptr && figure_->made == Made::planned ? "by formula" : source_of(run);
+  }
+
+ private:
+  Fields of_, less_, over_;
+  const Figure* figure_ = nullptr;  ///< null: fields
+};
 
 /// Where texts of a question take the figure from: "exposed_ms" of exposed_us, "message_mb" of message_bytes.
 std::string placeholder_of(const Figure& figure) {
@@ -173,6 +244,11 @@ void check_ratio(const Question& question) {
 
 void check_direction(const Question& question) { const Measure measure(question); }
 
+void check_made(const Question& question) {
+  const Measure measure(question);
+  check_made_arguments(question);
+}
+
 void check_best(const Question& question) {
   const Measure measure(question);
   if (question.kind == AnswerKind::number) in_unit(question, Quantity::count, 0);
@@ -206,6 +282,14 @@ Truth value_truth(const RuleInput& input) {
   }
   out.source = measure.source(run);
   return out;
+}
+
+Truth made_truth(const RuleInput& input) {
+  const Measure measure(input.question);
+  const Figure* const figure = figure_named(measure.name());
+  return made_truth_of(
+      input, {figure != nullptr ? figure->head : measure.name(), measure.quantity(), measure.is_timed(),
+              measure.wants_more(), [&](const NamedRun& run) { return measure.of(run); }});
 }
 
 Truth ratio_truth(const RuleInput& input) {
