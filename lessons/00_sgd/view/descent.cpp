@@ -178,6 +178,15 @@ std::int64_t steps_until(const LinePoints& points, const std::vector<Line>& path
   return -1;
 }
 
+double rest_above_least(const Descent& descent) {
+  const LossBowl bowl(descent.points);
+  const std::size_t half = descent.steps() / 2;
+  double sum = 0;
+  for (std::size_t step = half; step < descent.steps(); ++step)
+    sum += bowl.loss(descent.ranks.front().steps[step].line);
+  return sum / static_cast<double>(descent.steps() - half) / bowl.least_loss() - 1;
+}
+
 double path_distance(const std::vector<Line>& one, const std::vector<Line>& other) {
   double out = 0;
   for (std::size_t i = 0; i < std::min(one.size(), other.size()); ++i) {

@@ -72,6 +72,9 @@ double mean_turn(const std::vector<Line>& path);
 /// not come there.
 std::int64_t steps_until(const LinePoints& points, const std::vector<Line>& path, double factor);
 
+/// The mean loss of rank 0 over all points in the second half of its steps, as a part above the least.
+double rest_above_least(const Descent& descent);
+
 /// The largest distance, in slope or intercept, between two paths after equally many steps.
 double path_distance(const std::vector<Line>& one, const std::vector<Line>& other);
 

@@ -199,16 +199,6 @@ Truth stable_rate_truth(const RuleInput& input) {
   return out;
 }
 
-/// The mean loss of the second half of a path, as a part above the least.
-double rest_of(const Descent& descent) {
-  const LossBowl bowl(descent.points);
-  double sum = 0;
-  const std::size_t half = descent.steps() / 2;
-  for (std::size_t step = half; step < descent.steps(); ++step)
-    sum += bowl.loss(descent.ranks.front().steps[step].line);
-  return sum / static_cast<double>(descent.steps() - half) / bowl.least_loss() - 1;
-}
-
 Truth made_descent_truth(const RuleInput& input) {
   const bool of_rate = input.argument("what") == "rate";
   const double most_rest = number_argument(input, "rest", 0);
@@ -220,7 +210,7 @@ Truth made_descent_truth(const RuleInput& input) {
     const Descent descent = descent_of(input, run);
     figures["rate"] = figure_text(descent.config.optim.lr);
     if (!of_rate) {
-      rest = 100 * rest_of(descent);
+      rest = 100 * rest_above_least(descent);
       return Spread({walked_path(input, run, 1.05).samples});
     }
     const FullDescent full = full_descent(run, descent);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "core/text.h"
 #include "course/rules/made.h"
@@ -177,8 +176,8 @@ const LessonRules kRules{{
    "the run, each with one piece less than `base`, that is slowest; none if none is slower",
    {choice}, {"base"}, {"runs"}, largest_gain_truth, always_timed},
   {"made_defended",
-   "runs of the learner's: the one with the settings `slow`; the quickest, so many `times` as fast, its loss `within` so "
-   "many %; and one for each key that differs, which takes it back and is slower. `budget`: runs behind the slow one",
+   "runs of the learner's: the one with the settings `slow`; the quickest, so many `times` as fast, its loss `within` "
+   "so many %; and one for each key that differs, which takes it back and is slower. `budget`: runs behind the slow",
    {make}, {"slow", "times", "within", "budget"}, {"keeps"}, made_defended_truth, always_timed},
 }};
 // clang-format on

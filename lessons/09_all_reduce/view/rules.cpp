@@ -359,8 +359,8 @@ const LessonRules kRules{{
    "the latency or bandwidth of the link that fits the run's times over sizes",
    {number}, {"run", "what"}, {}, link_fit_truth, always_timed, check_link_fit},
   {"made_all_reduce",
-   "runs of the learner's: the time of the largest buffer, of one from `least` to `most` ms, of two so many `times` as "
-   "long as in that with the setting `wins`; `keeps` and `differ` as in made",
+   "runs of the learner's: the time of the largest buffer, of one from `least` to `most` ms, of two so many `times` "
+   "as long as in that with the setting `wins`; `keeps` and `differ` as in made",
    {make}, {}, {"least", "most", "times", "wins", "keeps", "differ"}, made_all_reduce_truth, always_timed,
     check_made_arguments},
   {"quickest_all_reduce",

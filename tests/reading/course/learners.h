@@ -24,7 +24,7 @@ namespace isobar {
 struct Learners {
   std::string right;  ///< "" = of a question for a line: main.cpp may change
   std::string wrong;
-  // Of a question that asks to make runs the settings of each, "optim.lr=0.2 train.steps=500; optim.lr=0.4".
+  // Where runs are to be made: the settings of each, "optim.lr=0.2 train.steps=500; optim.lr=0.4".
 };
 
 /// The runs of a lesson's questions: one that several ask for is made once.
@@ -108,7 +108,7 @@ inline void check_two_learners(const Question& question, const Learners& two, co
   }
 }
 
-/// Runs that show it are right, others are not, and both are told what they show.
+/// Runs that show it are right, others are not, and each answer gets what its runs show.
 inline void check_two_makers(const Question& question, const Learners& two, MadeForQuestions& made) {
   for (const std::string* const settings : {&two.right, &two.wrong}) {
     INFO(*settings);

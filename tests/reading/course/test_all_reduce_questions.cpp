@@ -12,29 +12,31 @@ std::string made_pair(const std::string& settings, const std::string& other) {
 }
 
 const std::map<std::string, Learners>& all_reduce_learners() {
-  static const std::string k64 = "run.ranks=4 comm.bench_bytes=65536 comm.link.latency_us=1000 comm.link.gbit_per_s=";
+  static const std::string k64 =
+      "run.ranks=4 comm.bench_bytes=65536 comm.link.latency_us=1000 comm.link.gbit_per_s=";
   static const std::string m1 =
       "comm.bench_bytes=1048576 comm.link.latency_us=10000 comm.link.gbit_per_s=1 run.ranks=";
-  static const std::map<std::string, Learners> all = {{"09.owner", {"chunk 6", "chunk 5"}},
-                                                      {"09.adds", {"", "1"}},  // main.cpp may change
-                                                      {"09.messages", {"14", "16"}},
-                                                      {"09.bytes", {"175", "100"}},
-                                                      {"09.through_root", {"1.4 GB", "700"}},
-                                                      {"09.naive", {"4", "2"}},
-                                                      {"09.make_naive", {made_pair(k64 + "3", "naive"), made_pair(k64 + "1", "naive")}},
-                                                      {"09.make_tree", {made_pair(m1 + "8", "tree"), made_pair(m1 + "4", "tree")}},
-                                                      {"09.more_ranks", {"1.5", "1.17"}},
-                                                      {"09.latency", {"2", "1"}},
-                                                      {"09.bandwidth", {"62.5", "125"}},
-                                                      {"09.busbw", {"algbw", "both"}},
-                                                      {"09.tree_or_ring", {"tree", "ring"}},
-                                                      {"09.overtakes", {"0.1", "0.5"}},
-                                                      {"09.three_numbers", {"right", "failed"}},
-                                                      {"09.same_bits", {"right", "apart"}},
-                                                      {"09.break_race", {"apart", "right"}},
-                                                      {"09.break_drop_message", {"named", "right"}},
-                                                      {"09.break_slow_link", {"10", "3.25"}},
-                                                      {"09.break_rank_order", {"2", "1"}}};
+  static const std::map<std::string, Learners> all = {
+      {"09.owner", {"chunk 6", "chunk 5"}},
+      {"09.adds", {"", "1"}},  // main.cpp may change
+      {"09.messages", {"14", "16"}},
+      {"09.bytes", {"175", "100"}},
+      {"09.through_root", {"1.4 GB", "700"}},
+      {"09.naive", {"4", "2"}},
+      {"09.make_naive", {made_pair(k64 + "3", "naive"), made_pair(k64 + "1", "naive")}},
+      {"09.make_tree", {made_pair(m1 + "8", "tree"), made_pair(m1 + "4", "tree")}},
+      {"09.more_ranks", {"1.5", "1.17"}},
+      {"09.latency", {"2", "1"}},
+      {"09.bandwidth", {"62.5", "125"}},
+      {"09.busbw", {"algbw", "both"}},
+      {"09.tree_or_ring", {"tree", "ring"}},
+      {"09.overtakes", {"0.1", "0.5"}},
+      {"09.three_numbers", {"right", "failed"}},
+      {"09.same_bits", {"right", "apart"}},
+      {"09.break_race", {"apart", "right"}},
+      {"09.break_drop_message", {"named", "right"}},
+      {"09.break_slow_link", {"10", "3.25"}},
+      {"09.break_rank_order", {"2", "1"}}};
   return all;
 }
 

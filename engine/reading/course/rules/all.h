@@ -13,6 +13,7 @@ using IsTimed = bool(const Question& question);
 IsTimed is_timed_measure;
 
 using Check = void(const Question& question);
-Check check_best, check_calculation, check_curve, check_direction, check_fixed, check_formula, check_made, check_ratio, check_value;
+Check check_best, check_calculation, check_curve, check_direction, check_fixed, check_formula, check_made, check_ratio,
+    check_value;
 
 }  // namespace isobar
