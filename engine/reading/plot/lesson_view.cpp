@@ -77,7 +77,8 @@ std::optional<Drawing> lettered_panels(std::string_view lesson, const std::vecto
   if (panels.empty()) return std::nullopt;
   for (std::size_t i = 0; i < panels.size(); ++i)
     panels[i].title = std::string(1, static_cast<char>('a' + i));
-  return beside_each_other(std::move(panels));
+  constexpr float kLeastWidth = 130;  // three beside each other in the column of a lesson
+  return beside_each_other(std::move(panels), kLeastWidth);
 }
 
 OwnPicture nothing_to_draw(const std::string& why, const std::string& hint) { return {{}, why, hint}; }
