@@ -8,8 +8,8 @@ namespace {
 
 const Learners kLine = {"", "1"};
 
-#define TEN "train.global_batch=10 train.steps=500 optim.lr="
-#define EDGE "data.samples=20 train.global_batch=20 data.seed=5 optim.lr="
+const std::string kTen = "train.global_batch=10 train.steps=500 optim.lr=";
+const std::string kEdge = "data.samples=20 train.global_batch=20 data.seed=5 optim.lr=";
 
 const std::map<std::string, Learners>& sgd_learners() {
   static const std::map<std::string, Learners> all = {{"00.one_sample", {"both_fall", "both_rise"}},
@@ -23,8 +23,8 @@ const std::map<std::string, Learners>& sgd_learners() {
                                                       {"00.fewest_steps", {"b1000", "b1"}},
                                                       {"00.same_rate", {"same", "b1000"}},
                                                       {"00.slow_one", {"overhead", "path"}},
-                                                      {"00.make_ten", {TEN "0.16", TEN "0.3"}},
-                                                      {"00.make_edge", {EDGE "0.86", EDGE "0.79"}},
+                                                      {"00.make_ten", {kTen + "0.16", kTen + "0.3"}},
+                                                      {"00.make_edge", {kEdge + "0.86", kEdge + "0.79"}},
                                                       {"00.four_ranks", {"same", "other"}},
                                                       {"00.average", kLine},
                                                       {"00.weight", {"4", "1"}},
