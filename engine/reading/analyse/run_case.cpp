@@ -52,7 +52,12 @@ double own_wait(const RunView& view, const ConfigText& config) {
   const RunSummary& summary = view.summary;
   const double reading =
       summary.wall_s > 0 ? static_cast<double>(summary.read_cpu_us) * 1e-6 / summary.wall_s : 0;
-  const double wanted = static_cast<double>(std::max<std::int64_t>(1, summary.world)) * (*threads + reading);
+  // Buckets are summed on the processors by a thread of their own, beside backward.
+  const bool on_cpu = value_in(config, "environment.device") == "cpu";
+  const double summing =
+      on_cpu && summary.step_us > 0 ? std::min(1.0, summary.comm_total_us / summary.step_us) : 0;
+  const double ranks = static_cast<double>(std::max<std::int64_t>(1, summary.world));
+  const double wanted = ranks * (*threads + reading + summing);
   return std::max(0.0, 1 - processors_here().time / std::max(1.0, wanted));
 }
 

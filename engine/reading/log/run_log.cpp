@@ -272,6 +272,7 @@ void RunLog::take_summary(const Event& event) {
   summary.read_bytes = event.integer("read_bytes");
   summary.read_cpu_us = event.integer("read_cpu_us");
   summary.processor_wait = std::min(1.0, event.number("processor_wait", -1));
+  summary.comm_total_us = event.number("comm_total_us", 0);
   const auto bytes = [&](const char* key) {
     return static_cast<std::uint64_t>(std::max<std::int64_t>(0, event.integer(key)));
   };

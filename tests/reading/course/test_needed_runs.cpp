@@ -222,6 +222,16 @@ TEST_CASE("runs beside other programs stay missing for a rule that asks for time
   CHECK(runs.find(question).front().disturbed.size() == 1);
   std::ofstream(runs.path() / "own1/run.toml", std::ios::app) << "threads = " << 8 * usable_cores() << "\n";
   CHECK(runs.find(question).front().folders.size() == 1);
+  // Nor is what sums buckets beside backward on as many processors as there are ranks.
+  question.runs = {wanted_run("sums", {"data.throttle_mb_per_s=41"})};
+  question.with["run"] = {"sums"};
+  runs.leave("sums1", question.runs[0], {.processor_wait = 0.3});
+  std::ofstream(runs.path() / "sums1/run.toml", std::ios::app) << "threads = " << usable_cores() << "\n";
+  CHECK(runs.find(question).front().disturbed.size() == 1);
+  std::ofstream(runs.path() / "sums1/rank-0000.jsonl", std::ios::app)
+      << R"({"kind":"summary","steps":120,"step_us":20500,"comm_total_us":20500,"processor_wait":0.3})"
+      << "\n";
+  CHECK(runs.find(question).front().folders.size() == 1);
 }
 
 TEST_CASE("what several questions lack counts once where they share it") {
