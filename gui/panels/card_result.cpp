@@ -1,12 +1,10 @@
 // What came of an answer.
 
-#include <algorithm>
-#include <cmath>
-
 #include "core/text.h"
 #include "draw/axis.h"
 #include "draw/colour.h"
 #include "panels/lesson_parts.h"
+#include "plot/bars.h"
 #include "text/markdown.h"
 #include "widgets/paragraph.h"
 
@@ -42,60 +40,12 @@ void draw_outcome(Ui& ui, Outcome outcome) {
   ui.record(std::string("outcome ") + outcome_name(outcome));
 }
 
-/// Numbers of one unit on one axis from zero, or over powers of ten where one is far beyond the other.
-Axis number_axis(const std::vector<double>& values, float begin, float end) {
-  constexpr double kFar = 30, kHeadRoom = 1.05;
-  double least = 0, most = 0;
-  for (const double value : values) {
-    if (!std::isfinite(value)) continue;
-    most = std::max(most, std::abs(value));
-    if (value > 0) least = least > 0 ? std::min(least, value) : value;
-  }
-  const bool log = least > 0 && most / least > kFar &&
-                   std::ranges::all_of(values, [](double v) { return !std::isfinite(v) || v > 0; });
-  return {log ? least / 2 : 0, most > 0 ? most * kHeadRoom : 1, log, false, begin, end};
-}
-
-/// The prediction, dotted as all that is predicted is, above the measurement with its interval.
+/// The prediction above the measurement with its interval.
 void draw_numbers(Ui& ui, const Question& question, double said, const Truth& truth) {
-  ImGuiCanvas canvas = ui.canvas();
-  const Theme& theme = ui.theme();
-  const float s = ui.px(1);
-  const float row = 26 * s;
-  const ImVec2 at = least_of(ui.space(2 * row - 6 * s));
-  const float width = ImGui::GetContentRegionAvail().x;
   const std::string unit = " " + unit_words(question);
-  const std::string ends[2] = {engineering(said, 3) + unit, engineering(truth.number, 3) + unit};
-  const float words =
-      std::max(canvas.text_width(ends[0], Face::bold), canvas.text_width(ends[1], Face::bold));
-  const Axis axis =
-      number_axis({said, truth.number, truth.low, truth.high}, at.x + 72 * s, at.x + width - words - 14 * s);
-  const auto x_of = [&](double value) {
-    return std::clamp(axis.pixel(std::abs(value)), axis.begin, std::max(axis.begin, axis.end));
-  };
-  const char* const names[2] = {"you said", "it is"};
-  const double values[2] = {said, truth.number};
-  for (int i = 0; i < 2; ++i) {
-    const float y = at.y + row * static_cast<float>(i);
-    canvas.text(at.x, y + 3 * s, names[i], Face::small, theme.dim);
-    canvas.text(at.x + width, y + 2 * s, ends[i], Face::bold, theme.text, 1);
-    const Box bar = {at.x + 72 * s, y + 5 * s, std::max(at.x + 74 * s, x_of(values[i])), y + 17 * s};
-    if (i == 1) {
-      canvas.fill(bar, theme.accent, 2 * s);
-      continue;
-    }
-    canvas.fill(bar, with_alpha(theme.accent, 0.15F), 2 * s);
-    paint_outline(canvas, bar, theme.accent, 1.5F * s, Dash::dotted);
-  }
-  const bool has_reach = std::isfinite(truth.low) && std::isfinite(truth.high);
-  if (has_reach && x_of(truth.high) - x_of(truth.low) > 3 * s) {
-    const float y = at.y + row + 11 * s;
-    paint_stroke(canvas, {x_of(truth.low), y}, {x_of(truth.high), y}, theme.text, 2 * s);
-    for (const float x : {x_of(truth.low), x_of(truth.high)})
-      paint_stroke(canvas, {x, y - 5 * s}, {x, y + 5 * s}, theme.text, 2 * s);
-  }
-  ui.record("prediction beside truth", {at.x, at.y, at.x + width, at.y + 2 * row});
-  if (axis.log) ui.dim("on a logarithmic axis");
+  draw_drawing(ui, "prediction beside truth",
+               answer_bars(said, engineering(said, 3) + unit, truth.number,
+                           engineering(truth.number, 3) + unit, truth.low, truth.high));
 }
 
 void draw_sentence(Ui& ui, const std::string& words) { show_spans(ui, sentence_spans(words), 0, false); }
@@ -194,7 +144,7 @@ void draw_result(Ui& ui, const Data& data, AppState& state, const Question& ques
     return;
   }
   const StoredAnswer& answer = asked.revealed->answer;
-  if (question.kind == AnswerKind::number && answer.number && std::isfinite(truth.number)) {
+  if (question.kind == AnswerKind::number && answer.number.value_or(0) > 0 && truth.number > 0) {
     draw_numbers(ui, question, *answer.number, truth);
   } else {
     draw_said(ui, graded.said, graded.truth);

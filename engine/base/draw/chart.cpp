@@ -74,11 +74,13 @@ ChartArea paint_chart_lines(Sketch& sketch, const ChartSpec& spec, const std::ve
         sketch.line(area.at(point.x, point.least), area.at(point.x, point.most), colour, 1.5F);
     }
     sketch.canvas().line(places, colour, sketch.px(line.width), look.dash);
-    for (const PlotPoint& place : places) sketch.mark(place, look.mark, colour, line.width + 2);
+    for (const PlotPoint& place : places) {
+      if (line.marks) sketch.mark(place, look.mark, colour, line.width + 2);
+    }
     if (line.words.empty()) continue;
     const float middle = entry.y + sketch.px(8), words_x = entry.x + sketch.px(40);
     sketch.line({entry.x, middle}, {entry.x + sketch.px(30), middle}, colour, 2, look.dash);
-    sketch.mark({entry.x + sketch.px(15), middle}, look.mark, colour, 4);
+    if (line.marks) sketch.mark({entry.x + sketch.px(15), middle}, look.mark, colour, 4);
     entry.y = sketch.words({words_x, entry.y}, at.x + width - words_x, line.words) + sketch.px(3);
     area.end = entry.y;
   }

@@ -37,6 +37,7 @@ struct ChartLine {
   std::string words = {};  ///< in the legend; "" = it has no entry
   std::vector<ChartPoint> points = {};
   float width = 2;
+  bool marks = true;  ///< at each point; without them it is a curve
 };
 
 /// A chart with these lines, and a legend below it, behind which `end` is.

@@ -18,7 +18,9 @@
 #include "core/number_text.h"
 #include "core/processors.h"
 #include "core/text.h"
+#include "course/units.h"
 #include "page/reveal_drawing.h"
+#include "plot/bars.h"
 #include "record/run_folder.h"
 #include "record/run_tree.h"
 
@@ -213,10 +215,12 @@ void add_picture(Report& out, const Question& question, const Revealed& revealed
       drawing = question.kind == AnswerKind::make ? reveal_drawing(question, revealed.made)
                                                   : reveal_drawing(question, revealed.cases);
     if (!drawing && question.kind == AnswerKind::number && number)
-      drawing = answer_drawing(question, *number, revealed.truth);
+      drawing = answer_bars(*number, answer_words(question, revealed.answer), revealed.truth.number,
+                            with_unit(revealed.truth.number, question.unit), revealed.truth.low,
+                            revealed.truth.high);
     out.line("");
     if (question.kind == AnswerKind::find) add_code(out, question, revealed.truth, home);
-    if (drawing) out.drawn(drawing_lines(*drawing, terminal_style()));
+    if (drawing && drawing->body) out.drawn(drawing_lines(*drawing, terminal_style()));
   } catch (const Error&) {
   }
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <memory>
 
@@ -12,7 +11,6 @@
 #include "core/find.h"
 #include "core/text.h"
 #include "course/rules.h"
-#include "course/units.h"
 #include "draw/chart.h"
 #include "plot/bars.h"
 #include "plot/lesson_view.h"
@@ -23,23 +21,16 @@ namespace {
 
 constexpr double kLogFrom = 50;  // times the least loss: less would be a flat line
 
-struct LossLine {
-  std::string label;
-  std::vector<std::pair<double, double>> points;
-};
-
-float paint_losses(Sketch& sketch, const std::vector<LossLine>& lines, const std::string& name, PlotPoint at,
+float paint_losses(Sketch& sketch, const std::vector<ChartLine>& lines, const std::string& name, PlotPoint at,
                    float width) {
-  static constexpr std::array<std::size_t, 4> kSeries = {0, 4, 2, 3};
-  static constexpr std::array<Dash, 4> kDashes = {Dash::dashed, Dash::solid, Dash::dotted, Dash::solid};
   ChartSpec spec;
   spec.x = {.least = 0, .most = 1, .whole = true};
   spec.y = {.least = 1e300, .most = -1e300};
-  for (const LossLine& line : lines) {
-    for (const auto& [step, loss] : line.points) {
-      spec.x.most = std::max(spec.x.most, step);
-      spec.y.least = std::min(spec.y.least, loss);
-      spec.y.most = std::max(spec.y.most, loss);
+  for (const ChartLine& line : lines) {
+    for (const ChartPoint& point : line.points) {
+      spec.x.most = std::max(spec.x.most, point.x);
+      spec.y.least = std::min(spec.y.least, point.y);
+      spec.y.most = std::max(spec.y.most, point.y);
     }
   }
   spec.y.log = spec.y.least > 0 && spec.y.most > kLogFrom * spec.y.least;
@@ -48,41 +39,27 @@ float paint_losses(Sketch& sketch, const std::vector<LossLine>& lines, const std
   spec.y.most += margin;
   spec.x_title = "steps";
   spec.y_title = name;
-  std::vector<LegendEntry> legend;
-  for (std::size_t i = 0; i < lines.size(); ++i)
-    legend.push_back({.words = lines[i].label,
-                      .colour = sketch.theme().series[kSeries[i % kSeries.size()]],
-                      .line = kDashes[i % kDashes.size()]});
-  at.y = sketch.legend(at, width, legend);
-  const ChartArea area = paint_chart(sketch, spec, at, width);
-  sketch.canvas().push_clip(area.box);
-  for (std::size_t i = 0; i < lines.size(); ++i) {
-    std::vector<PlotPoint> places;
-    for (const auto& [step, loss] : lines[i].points) places.push_back(area.at(step, loss));
-    sketch.canvas().line(places, legend[i].colour, sketch.px(2), *legend[i].line);
-  }
-  sketch.canvas().pop_clip();
-  return area.end;
+  return paint_chart_lines(sketch, spec, lines, at, width).end;
 }
 
 std::optional<Drawing> loss_drawing(const Question& question, const std::vector<ShownRun>& runs) {
   const std::string name = question.argument("curve", "train/loss");
-  std::vector<LossLine> lines;
+  std::vector<ChartLine> lines;
   for (const ShownRun& one : runs) {
-    LossLine line{one.label, {}};
+    ChartLine line{.words = one.label, .marks = false};
     if (const CurveRef found = one.run->series.find(name)) {
       for (std::size_t i = 0; i < found.curve->y.size(); ++i) {
         const double loss = found.curve->y[i];
-        if (std::isfinite(loss)) line.points.emplace_back(found.places->step[found.curve->row(i)], loss);
+        if (std::isfinite(loss)) line.points.push_back({found.places->step[found.curve->row(i)], loss});
       }
     }
     if (line.points.size() > 1) lines.push_back(std::move(line));
   }
   if (lines.empty()) return std::nullopt;
   std::string alt = "Curves over the steps:";
-  for (const LossLine& line : lines)
-    alt += fmt::format(" {} goes from {:.3g} to {:.3g}.", line.label, line.points.front().second,
-                       line.points.back().second);
+  for (const ChartLine& line : lines)
+    alt += fmt::format(" {} goes from {:.3g} to {:.3g}.", line.words, line.points.front().y,
+                       line.points.back().y);
   return Drawing{"Your runs: " + name, "", alt, [lines, name](Sketch& sketch, PlotPoint at, float width) {
                    return paint_losses(sketch, lines, name, at, width);
                  }};
@@ -185,19 +162,6 @@ std::optional<Drawing> reveal_drawing(const Question& question, const std::vecto
   std::vector<ShownRun> shown;
   for (const RunCase& one : made) shown.push_back({printable(one.folder.filename().string(), 40), &one});
   return drawing_of(question, shown);
-}
-
-std::optional<Drawing> answer_drawing(const Question& question, double you, const Truth& truth) {
-  if (!(you > 0) || !(truth.number > 0)) return std::nullopt;
-  const std::string yours = with_unit(you, question.unit), right = with_unit(truth.number, question.unit);
-  const double low = std::isfinite(truth.low) ? truth.low : truth.number;
-  const double high = std::isfinite(truth.high) ? truth.high : truth.number;
-  const std::vector<IntervalBar> bars = {{"you", Spread({you}), yours},
-                                         {"it is", Spread({low, truth.number, high}), right}};
-  return Drawing{"", "", "You: " + yours + ". It is " + right + ".",
-                 [bars](Sketch& sketch, PlotPoint at, float width) {
-                   return paint_interval_bars(sketch, bars, at, width);
-                 }};
 }
 
 }  // namespace isobar

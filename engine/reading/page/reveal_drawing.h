@@ -7,7 +7,6 @@
 
 #include "analyse/run_case.h"
 #include "course/question.h"
-#include "course/rules.h"
 #include "draw/sketch.h"
 
 namespace isobar {
@@ -19,8 +18,5 @@ std::optional<Drawing> reveal_drawing(const Question& question, const std::map<s
 
 /// Runs that a learner made are labelled by the names of their folders.
 std::optional<Drawing> reveal_drawing(const Question& question, const std::vector<RunCase>& made);
-
-/// A number beside what is true, with the interval that is right; nothing where one of them has no bar.
-std::optional<Drawing> answer_drawing(const Question& question, double you, const Truth& truth);
 
 }  // namespace isobar

@@ -209,6 +209,19 @@ float paint_interval_bars(Sketch& sketch, const std::vector<IntervalBar>& bars, 
   return at.y;
 }
 
+Drawing answer_bars(double said, const std::string& said_words, double right, const std::string& right_words,
+                    double low, double high) {
+  Drawing out{
+      .title = "", .note = "", .alt = "You: " + said_words + ". It is " + right_words + ".", .body = {}};
+  if (!(said > 0) || !(right > 0)) return out;
+  const Spread reach({std::isfinite(low) ? low : right, right, std::isfinite(high) ? high : right});
+  const std::vector<IntervalBar> bars = {{"you", Spread({said}), said_words}, {"it is", reach, right_words}};
+  out.body = [bars](Sketch& sketch, PlotPoint at, float width) {
+    return paint_interval_bars(sketch, bars, at, width);
+  };
+  return out;
+}
+
 float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
   const double total = stack_total(bar);

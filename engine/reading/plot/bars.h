@@ -74,6 +74,11 @@ struct IntervalBar {
 /// Rows below each other over one axis from 0 on. Gives the y where they end.
 float paint_interval_bars(Sketch& sketch, const std::vector<IntervalBar>& bars, PlotPoint at, float width);
 
+/// A number that somebody said above the right one, whose interval goes from `low` to `high` (nan: it has
+/// none). Without a body where one of them has no bar.
+Drawing answer_bars(double said, const std::string& said_words, double right, const std::string& right_words,
+                    double low, double high);
+
 struct StackPart {
   std::string name;
   double value = 0;
