@@ -14,6 +14,7 @@
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "core/find.h"
+#include "course/page_section.h"
 #include "exercise/exercise.h"
 
 namespace isobar {
@@ -25,14 +26,16 @@ namespace {
 constexpr double kWordsAMinute = 180;
 constexpr double kQuestion_s = 60;
 
-/// What is left of a lesson: its page, a minute a question, and its runs but for those that are `known`.
+/// What is left of a lesson: what its goals read, a minute a question, its runs but for those that are
+/// `known`, and outside of the core path its exercise.
 double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& questions,
                       const LessonProgress& stands, const CourseProgress& progress, const Learner& learner,
-                      const std::vector<KnownRun>& known) {
+                      const std::vector<KnownRun>& known, bool core) {
   double out = 0;
-  if (!stands.parts.front().done) {
-    std::istringstream page(page_of(lesson));
-    const auto words = std::distance(std::istream_iterator<std::string>(page), {});
+  for (const PagePiece& piece :
+       stands.parts.front().done ? std::vector<PagePiece>{} : page_pieces(page_of(lesson))) {
+    std::istringstream text(piece.text);
+    const auto words = std::distance(std::istream_iterator<std::string>(text), {});
     out += static_cast<double>(words) / kWordsAMinute * 60;
   }
   const std::optional<MachineRates> rates = rates_if_kept();
@@ -45,7 +48,7 @@ double lesson_takes_s(const LessonInfo& lesson, const std::vector<Question>& que
     } catch (const Error&) {  // the question itself reports why its runs cannot be looked for
     }
   }
-  if (!stands.parts.back().done && has_exercise(learner.home, lesson.name))
+  if (!core && !stands.parts.back().done && has_exercise(learner.home, lesson.name))
     out += 60 * static_cast<double>(read_exercise(learner.home, lesson.name).minutes);
   return out + cost_s(missing);
 }
@@ -104,7 +107,7 @@ std::string lesson_standing(const LessonProgress& stands, double takes_s, const 
 }
 
 /// All lessons, one line each, and where to continue.
-Report ladder(const Learner& learner) {
+Report ladder(const Learner& learner, bool core) {
   Report out;
   const CourseProgress progress = read_progress(learner.progress);
   const std::vector<KnownRun> known = known_runs(learner.runs);
@@ -116,9 +119,10 @@ Report ladder(const Learner& learner) {
   for (const std::string& name : lesson_names(learner.home)) {
     const LessonInfo lesson = read_lesson(learner.home, name);
     std::vector<Question> questions = all.questions;
-    std::erase_if(questions, [&](const Question& one) { return one.lesson != name; });
+    std::erase_if(questions,
+                  [&](const Question& one) { return one.lesson != name || (core && !one.is_core); });
     const LessonProgress stands = stands_of(lesson, questions, progress, learner);
-    const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner, known);
+    const double takes_s = lesson_takes_s(lesson, questions, stands, progress, learner, known, core);
     const bool is_known = !all.problems.contains(name);
     const bool is_open = stands.next || stands.to_try_again() > 0;
     if (is_known && is_open && next.empty()) next = name;
@@ -135,13 +139,14 @@ Report ladder(const Learner& learner) {
   return out;
 }
 
-Report lesson_report(const LessonInfo& lesson, const Learner& learner) {
+Report lesson_report(const LessonInfo& lesson, const Learner& learner, bool core) {
   Report out;
-  const std::vector<Question> questions = read_questions(learner.home, lesson.name);
+  std::vector<Question> questions = read_questions(learner.home, lesson.name);
+  if (core) std::erase_if(questions, [](const Question& one) { return !one.is_core; });
   const CourseProgress progress = read_progress(learner.progress);
   const LessonProgress stands = stands_of(lesson, questions, progress, learner);
   const double takes_s =
-      lesson_takes_s(lesson, questions, stands, progress, learner, known_runs(learner.runs));
+      lesson_takes_s(lesson, questions, stands, progress, learner, known_runs(learner.runs), core);
   out.line(lesson.name + "  " + lesson.title);
   out.line("  " + parts_text(stands));
   for (std::size_t i = 0; i < lesson.goals.size(); ++i) {
@@ -169,11 +174,11 @@ int learn_command(const Words& words) {
   if (!app.parse(words, {.where = kLearn, .example = "02"})) return 0;
   const Learner learner = this_learner();
   if (name.empty()) {
-    ladder(learner).print(json);
+    ladder(learner, core).print(json);
     return 0;
   }
   const LessonInfo lesson = find_lesson(learner.home, name);
-  lesson_report(lesson, learner).print(json);
+  lesson_report(lesson, learner, core).print(json);
   if (json) return 0;
   if (!can_ask()) {
     std::printf(
@@ -183,7 +188,7 @@ int learn_command(const Words& words) {
   }
   const int code = walk_lesson(lesson, learner, core);
   std::puts("");
-  lesson_report(lesson, learner).print(/*as_json=*/false);
+  lesson_report(lesson, learner, core).print(/*as_json=*/false);
   return code;
 }
 

@@ -163,11 +163,16 @@ bool walk_goal(Walk& walk, int number) {
   if (is_new && !show_pieces(walk, reads)) return false;
   for (const std::vector<Question>& round : rounds_of(questions)) {
     if (standing(walk, round, QuestionState::revealed).size() == round.size()) continue;
-    if (round.front().beat == kBreakBeat) say("A mistake on purpose: predict first what its run will do.");
+    if (round.front().kind == AnswerKind::make) {
+      say("On your own: make runs that show it, in another terminal; skip leaves it for later.");
+    } else if (round.front().beat == kBreakBeat) {
+      say("A mistake on purpose: predict first what its run will do.");
+    }
     if (!walk_round(walk, round)) return false;
   }
-  const bool is_open = standing(walk, questions, QuestionState::revealed).size() < questions.size();
-  if (is_open) return true;
+  if (const GoalState stands = walk.stands().goals[static_cast<std::size_t>(number - 1)];
+      stands.revealed < stands.of)
+    return true;
   const auto closes = [&](const std::string& title) { return holds(form.closes, title); };
   if (!show_pieces(walk, closes)) return false;
   end_goal(walk, form, number);

@@ -139,10 +139,12 @@ void take_recorded(const Question& question, const Answer& answer, const fs::pat
 }
 
 GoalState goal_state(const std::vector<Question>& of_goal, const CourseProgress& progress) {
-  GoalState out{.of = of_goal.size()};
+  GoalState out;
   for (const Question& question : of_goal) {
-    if (state_of(question, progress) != QuestionState::revealed) continue;
-    ++out.revealed;
+    const bool is_revealed = state_of(question, progress) == QuestionState::revealed;
+    out.of += question.kind != AnswerKind::make;
+    out.revealed += question.kind != AnswerKind::make && is_revealed;
+    if (!is_revealed) continue;
     if (has_new(question, progress)) out.again.push_back(question.id);
   }
   std::size_t provisional = 0;
@@ -252,10 +254,13 @@ std::vector<Question> questions_of(const std::vector<Question>& questions, int g
 std::vector<std::vector<Question>> rounds_of(const std::vector<Question>& of_goal) {
   constexpr std::size_t kMostInARound = 4;
   std::vector<std::vector<Question>> out;
-  for (const bool breaks : {false, true}) {
+  const auto kind_of = [](const Question& one) {
+    return one.kind == AnswerKind::make ? 2 : one.beat == kBreakBeat ? 1 : 0;
+  };
+  for (const int kind : {0, 1, 2}) {
     std::vector<Question> some;
     std::ranges::copy_if(of_goal, std::back_inserter(some),
-                         [&](const Question& one) { return (one.beat == kBreakBeat) == breaks; });
+                         [&](const Question& one) { return kind_of(one) == kind; });
     const std::size_t rounds = (some.size() + kMostInARound - 1) / kMostInARound;
     for (std::size_t i = 0; i < rounds; ++i) {  // nearly equal: no question is left alone
       const auto begin = some.begin() + static_cast<std::ptrdiff_t>(i * some.size() / rounds);

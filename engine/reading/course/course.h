@@ -63,7 +63,8 @@ struct LessonPart {
 };
 
 /// A goal is earned once all its questions were revealed and, after the last answer that was not right, as
-/// many right ones in a row to something new as were wrong, at most two.
+/// many right ones in a row to something new as were wrong, at most two. Runs to make are no duty; a right
+/// one counts.
 struct GoalState {
   std::size_t of = 0, revealed = 0;
   bool earned = false;
@@ -86,7 +87,7 @@ struct LessonProgress {
 /// The questions of a goal: predictions, then what breaks.
 std::vector<Question> questions_of(const std::vector<Question>& questions, int goal);
 
-/// Rounds of two to four questions: predictions, then what breaks.
+/// Rounds of two to four questions: predictions, then what breaks, then runs to make.
 std::vector<std::vector<Question>> rounds_of(const std::vector<Question>& of_goal);
 
 /// `builds`: the lesson has an exercise; one without is passed over.

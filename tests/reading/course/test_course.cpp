@@ -169,6 +169,21 @@ TEST_CASE("a lesson goes on where its first part is not done") {
   CHECK_FALSE(silent.parts[1].ticked);  // passed over, without a tick
 }
 
+TEST_CASE("runs to make are no duty of a goal, and a right one makes good a wrong answer") {
+  Learner learner;
+  learner.questions[3].goal = 2;  // the one that is made
+  learner.answer(0, "4");
+  store_reveal(learner, 0, Outcome::right);
+  CHECK(learner.progress().goals.at(1).of == 1);
+  CHECK(learner.progress().goals.at(1).earned);
+  learner.answer(0, "1");
+  store_reveal(learner, 0, Outcome::not_right);
+  CHECK_FALSE(learner.progress().goals.at(1).earned);
+  learner.answer(3, "a b");
+  store_reveal(learner, 3, Outcome::right);
+  CHECK(learner.progress().goals.at(1).earned);
+}
+
 TEST_CASE("a progress file of before goals is kept, and its goals are worked out") {
   const Learner learner;
   std::ofstream(learner.file)
