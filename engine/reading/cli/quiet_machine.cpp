@@ -67,7 +67,7 @@ int record_truths(const std::string& lesson, const Learner& learner, bool json) 
   std::vector<Question> asked = read_questions(learner.home, lesson);
   std::erase_if(asked, [](const Question& one) {
     return one.kind == AnswerKind::make || std::ranges::all_of(one.runs, [](const NeededRun& run) {
-             return !run.recorded.empty() || !run.predicted.empty();  // known everywhere
+             return !run.recorded.empty();  // known everywhere
            });
   });
   const RunsOffered made = offer_runs(missing_runs(asked, learner.home), learner, /*ask=*/false, json);
