@@ -71,9 +71,12 @@ class Calculation {
     if (take('(')) return in_brackets().front();
     const std::size_t begin = at_;
     const bool is_name = std::isalpha(static_cast<unsigned char>(next())) != 0;
-    while (at_ < text_.size() &&
-           (std::isalnum(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.'))
-      ++at_;
+    const auto goes_on = [&](std::size_t at) {  // "4.1e+11" is one number
+      const bool is_sign = text_[at] == '+' || text_[at] == '-';
+      const bool is_exponent = is_sign && !is_name && at > begin && text_[at - 1] == 'e';
+      return is_exponent || std::isalnum(static_cast<unsigned char>(text_[at])) != 0 || text_[at] == '.';
+    };
+    while (at_ < text_.size() && goes_on(at_)) ++at_;
     const std::string word = text_.substr(begin, at_ - begin);
     if (is_name && take('(')) return function(word, in_brackets());
     const std::optional<double> number = number_of<double>(word);
@@ -114,6 +117,10 @@ std::pair<std::string, double> named_value(const Question& question, const std::
 }
 
 }  // namespace
+
+double calculated(const Question& question, const std::string& text) {
+  return Calculation(question, text).value();
+}
 
 void check_calculation(const Question& question) {
   const std::string formula = question.argument("is");

@@ -46,7 +46,8 @@ void check_timed(const NamedRun& run);
 /// Cannot where a run that the learner named is of another lesson, was not measured here, or has a fault.
 void check_made(const RuleInput& input, const NamedRun& run);
 
-/// The runs that the learner named, each with its repeats. Cannot for other than so many (1, 2; 0: any) settings.
+/// The runs that the learner named, each with its repeats. Cannot for other than so many (1, 2; 0: any)
+/// settings.
 std::vector<NamedRun> made_runs(const RuleInput& input, std::size_t settings);
 /// Keys in which two runs differ, but for labels and what another number of ranks changes by itself.
 std::vector<std::string> keys_apart(const NamedRun& one, const NamedRun& other);
@@ -113,6 +114,9 @@ Spread above_zero(const Spread& values);
 /// The argument as a number. Error (exit code 2) where it is none, or is not there.
 double number_argument(const RuleInput& input, std::string_view name);
 double number_argument(const RuleInput& input, std::string_view name, double otherwise);
+/// The value of "2 * (8 - 1) * 100 / 8": numbers, + - * / ( ), sqrt, log2, ceil, floor, min and max. Error
+/// (exit code 2) for what cannot be worked out, at the question.
+double calculated(const Question& question, const std::string& text);
 /// For what is wrong in the question: its place is said.
 [[noreturn]] void wrong_question(const Question& question, const std::string& what, const std::string& hint);
 [[noreturn]] void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint);
