@@ -274,7 +274,13 @@ Answer typed_answer(const Question& question, const std::string& typed, const Le
 Asked ask_and_store(const Question& question, const Learner& learner) {
   std::puts("");
   question_report(question, text_columns()).print(/*as_json=*/false);
-  const std::string prompt = "  " + answers_text(question) + " (? = hint, skip, q = quit): ";
+  std::string prompt = "  (? = hint, skip, q = quit): ";
+  const std::string answers = answers_text(question);
+  if (answers.size() + prompt.size() < terminal_columns()) {
+    prompt = "  " + answers + prompt.substr(1);
+  } else {
+    say(answers);
+  }
   const std::size_t seen = read_progress(learner.progress).answer_line(question.id);
   for (std::size_t told = 0;;) {
     std::optional<std::string> typed = typed_line(prompt);

@@ -3,6 +3,7 @@ line is wider than the terminal, and what is left is offered again. No clock is 
 
 Usage: walk_lesson.py ISOBAR_CLI LESSON
 """
+import codecs
 import fcntl
 import json
 import os
@@ -32,15 +33,15 @@ class Learner:
         fcntl.ioctl(self.end, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
 
     def walk(self, most):
-        new = ""
+        new, letters = "", codecs.getincrementaldecoder("utf-8")(errors="replace")
         while True:
             try:
-                more = os.read(self.end, 65536).decode(errors="replace")
+                more = os.read(self.end, 65536)
             except OSError:  # the other end is closed
                 break
             if not more:
                 break
-            new += more
+            new += letters.decode(more)
             if not new.endswith(ASKS):
                 continue
             self.said += new
@@ -58,9 +59,9 @@ class Learner:
             return "up"
         if "a number" in prompt:
             return "4"
-        if "a line of" in prompt or "a line of" in text[-300:]:
+        if "a line of" in text[-300:]:
             return "40"
-        return "skip" if "run that shows it" in prompt else "a"
+        return "skip" if "run that shows it" in text[-300:] else "a"
 
 
 def columns(line):

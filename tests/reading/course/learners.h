@@ -142,7 +142,7 @@ inline void check_learners(const std::string& lesson, const std::map<std::string
   CHECK(asked.size() == learners.size());
 }
 
-/// Questions over runs have a truth in each of their variants, which their texts can tell.
+/// Questions over runs have a truth in each of their variants, and texts that are filled.
 inline void check_variants(const std::string& lesson, MadeForQuestions& made) {
   for (const Question& question : read_questions(project_home(), lesson)) {
     std::set<std::string> truths;

@@ -40,7 +40,7 @@ std::vector<Relation> claims_of(const std::string& lesson) {
   return out.claims;
 }
 
-/// Rules whose choices are statements; those of others are outcomes, which the rule itself tells apart.
+/// Rules whose choices are statements; those of others are outcomes, which the rule itself distinguishes.
 constexpr std::string_view kStatements[] = {"fixed", "gradient_spread", "step_overhead", "all_reduce_sums"};
 
 /// The texts that state what is true or false, as they are written.
@@ -184,7 +184,7 @@ TEST_CASE("a relation that is planted the wrong way round is found") {
   CHECK_FALSE(is_true(question, "value ~ 320 * steep", figures));
   CHECK_THROWS_AS(is_true(question, "steeper > flat", figures), Error);
   CHECK(states_relation("The smaller one is twice as long."));
-  // These two stood in lesson 00 once: neither has a claim.
+  // Both sentences stood in lesson 00 once.
   CHECK(states_relation("Just below it training is fastest."));
   CHECK(states_relation("a small batch makes longer steps, at any rate"));
   CHECK_FALSE(states_relation("It subtracts the gradient."));
