@@ -210,8 +210,7 @@ TEST_CASE("what is wrong with one question is said, and the others are asked") {
   }
   mark_done(course, {"opening 01.gpus", "read"});
   Learning walk(course, {"learn", "02"});
-  CHECK_THAT(walk.enter(), says("02.best_workers: ") && says("no key"));
-  CHECK_THAT(walk.ask("q"), says("Goal 3") && !says("no key"));
+  CHECK_THAT(walk.ask("q"), says("02.best_workers: ") && says("no key") && says("Goal 3"));
   walk.rest();
   CHECK(stands(course)["next"] == "goal 2");
 }
