@@ -148,7 +148,7 @@ Report lesson_report(const LessonInfo& lesson, const Learner& learner, bool core
   const double takes_s =
       lesson_takes_s(lesson, questions, stands, progress, learner, known_runs(learner.runs), core);
   out.line(lesson.name + "  " + lesson.title);
-  out.wrapped("", parts_text(stands));
+  out.labelled("parts", parts_text(stands));
   for (std::size_t i = 0; i < lesson.goals.size(); ++i) {
     const bool done = i < stands.goals.size() && stands.goals[i].earned;
     out.wrapped(done ? "[x] " : "[ ] ", lesson.goals[i]);

@@ -1,6 +1,6 @@
 #pragma once
-// What runs of questions showed on another machine: lessons/NN_name/recorded/answers.jsonl, a line for each. A
-// reveal takes it where other programs disturb times; tests hold sentences of the questions against it.
+// What runs of questions showed on another machine: lessons/NN_name/recorded/answers.jsonl, a line for each.
+// A reveal takes it where other programs disturb times; tests hold sentences of the questions against it.
 #include <filesystem>
 #include <optional>
 #include <string>

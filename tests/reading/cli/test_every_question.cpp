@@ -95,7 +95,8 @@ TEST_CASE("every question tells a right, a wrong and an unable learner so") {
     for (std::size_t i = 0; i < question.choices.size(); ++i) {
       const QuestionChoice& choice = question.choices[i];
       const std::string row = std::string(1, static_cast<char>('a' + i)) + "  " + choice.text.substr(0, 20);
-      CHECK((asked.find(row) != std::string::npos) == choice.shows.empty());  // a picture has its letter alone
+      CHECK((asked.find(row) != std::string::npos) ==
+            choice.shows.empty());  // a picture has its letter alone
     }
     for (const std::string& giveaway : question.giveaway)
       CHECK_THAT(question.ask + question.why, !says(giveaway));
