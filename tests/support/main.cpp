@@ -41,6 +41,10 @@ int main(int argc, char** argv) {
   // Tests that count processors and threads say themselves what an environment gives.
   for (const char* const name : {"OMP_NUM_THREADS", "SLURM_CPUS_PER_TASK"}) unsetenv(name);
   setenv("ISOBAR_LEARNER", "0", 1);  // choices stand as in the file
+  // Pictures in characters are those of a terminal that can show them, whatever the suite runs in.
+  for (const auto& [name, value] : {std::pair{"TERM", "xterm"}, {"LC_ALL", "C.UTF-8"}})
+    setenv(name, value, 1);
+  for (const char* const name : {"NO_COLOR", "ISOBAR_PICTURES"}) unsetenv(name);
   // Said by CMake (isobar_test), whose own limit comes later and says only which program it was.
   std::optional<isobar::Deadline> limit;
   if (const char* const seconds = std::getenv("ISOBAR_TEST_LIMIT_S"))
