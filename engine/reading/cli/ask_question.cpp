@@ -149,11 +149,11 @@ void add_same_idea(Report& out, const CourseProgress& progress, const Revealed& 
     const StoredReveal& before = progress.reveals[i];
     const StoredAnswer& answer = progress.answers[before.of];
     if (revealed.graded.about.empty() || before.about != revealed.graded.about ||
-        answer.line >= revealed.answer.line)
+        answer.line >= revealed.answer.line || before.id == revealed.answer.id)
       continue;
     out.headed(
-        "again",
-        "the same idea led you in " + before.id +
+        "as before",
+        "the same idea misled you in " + before.id +
             (answer.thought.empty() ? "" : ", where you thought: " + printable(answer.thought, kMostThought)),
         text_columns());
     return;
@@ -282,12 +282,17 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
     say(answers);
   }
   const std::size_t seen = read_progress(learner.progress).answer_line(question.id);
+  const std::vector<std::string> code = code_of(question, learner.home);
   for (std::size_t told = 0;;) {
     std::optional<std::string> typed = typed_line(prompt);
     if (!typed || *typed == "q" || *typed == "quit") return Asked::left;
-    if (*typed == "skip") return Asked::skipped;
+    if (*typed == "skip") {
+      if (question.kind == AnswerKind::make)
+        say("Left for later: ./isobar quiz " + question.id + " --with RUN hands it in.");
+      return Asked::skipped;
+    }
     if (*typed == "l" && question.kind == AnswerKind::find) {
-      list_code(code_of(question, learner.home));
+      list_code(code);
       continue;
     }
     if (*typed == "?") {
@@ -297,7 +302,10 @@ Asked ask_and_store(const Question& question, const Learner& learner) {
     try {
       const std::string thought = take_thought(*typed);
       const Answer answer = typed_answer(question, *typed, learner);
-      say("Understood as " + printable(answer_words(question, answer)) + ".");
+      const bool is_line = answer.line > 0 && answer.line <= std::ssize(code);
+      const std::string line =
+          is_line ? ": " + std::string(trimmed(code[static_cast<std::size_t>(answer.line - 1)])) : "";
+      say("Understood as " + printable(answer_words(question, answer)) + printable(line) + ".");
       ProgressWriter(learner.progress).commit(question, answer, seen, thought);
       return Asked::answered;
     } catch (const Error& error) {

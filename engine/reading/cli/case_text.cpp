@@ -187,7 +187,10 @@ RunVerdict verdict_of(const RunCase& run) {
 
 void add_remark(Report& out, const std::string& notice, const std::string& next, std::size_t columns) {
   out.headed("notice", notice, columns);
-  if (!next.empty()) out.line("  try        " + next);
+  if (next.starts_with("./isobar")) return out.line("  try        " + next);  // to be copied
+  const std::size_t command = std::min(next.find(": ./isobar"), next.size());
+  out.headed("try", next.substr(0, command), columns);
+  if (command < next.size()) out.line("             " + next.substr(command + 2));
 }
 
 Report verdict_report(const RunCase& run, const RunVerdict& verdict, std::size_t columns) {

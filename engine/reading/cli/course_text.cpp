@@ -279,16 +279,16 @@ std::string answers_text(const Question& question) {
     case AnswerKind::choice:
       return question.choices.empty()
                  ? "a choice"
-                 : fmt::format("a to {}, or its key", letter_of(question.choices.size() - 1));
+                 : fmt::format("a letter, a to {}", letter_of(question.choices.size() - 1));
     case AnswerKind::direction:
       return "up, same or down";
     case AnswerKind::number:
-      return "a number" + (question.unit.empty() ? "" : ", in " + question.unit);
+      return question.unit == "x" ? "a number of times" : "a number, in " + question.unit;
     case AnswerKind::find:
       return "a line of lessons/" + question.lesson +
-             "/main.cpp: its number, or text that only it has; l lists them";
+             "/main.cpp: its number, or text that only it has; l lists the code";
     case AnswerKind::make:
-      return "the run that shows it, or several: names below runs/, or last";
+      return "names of your runs that show it, or last";
   }
   return "";
 }
@@ -328,8 +328,9 @@ Report reveal_report(const Question& question, const Revealed& revealed, const s
     return out;
   }
   const bool says_more = question.kind != AnswerKind::number && revealed.truth.text != graded.truth;
-  if (!begins_with_truth(question, graded)) out.headed("it is", graded.truth, columns);
-  out.headed("yours is", graded.off_by, columns);
+  if (graded.outcome != Outcome::right || !begins_with_truth(question, graded))
+    out.headed("it is", graded.truth, columns);
+  out.headed("off by", graded.off_by, columns);
   if (!revealed.instead.empty())
     out.headed("instead",
                "what was recorded elsewhere: " + revealed.instead +
@@ -368,7 +369,8 @@ std::string guesses_text(const std::vector<Question>& questions, const CoursePro
   }
   std::vector<std::string> parts;
   if (stored + revealed == 0) parts.emplace_back("no prediction here yet");
-  if (revealed > 0) parts.push_back(fmt::format("{} of {} guesses here were right", right, revealed));
+  if (revealed > 0)
+    parts.push_back(fmt::format("{} of {} answers in this lesson were right", right, revealed));
   if (stored > 0) parts.push_back(counted(stored, "prediction") + " not revealed yet");
   parts.push_back(numbers_sentence(calibrate(progress)));
   std::erase(parts, "");

@@ -45,7 +45,7 @@ void add_page(Report& out, const std::string& page, std::size_t columns);
 Report stored_report(const Question& question, const StoredReveal& reveal, const StoredAnswer& answer,
                      const std::string& page, std::size_t columns);
 
-/// "2 of 3 guesses here were right", how many are not revealed yet, and how far numbers were off.
+/// "2 of 3 answers in this lesson were right", how many are not revealed yet, and how far numbers were off.
 std::string guesses_text(const std::vector<Question>& questions, const CourseProgress& progress);
 
 /// What cannot be read of a progress file, and of the questions of some lessons.

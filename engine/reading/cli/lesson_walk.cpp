@@ -164,7 +164,7 @@ bool walk_goal(Walk& walk, int number) {
   for (const std::vector<Question>& round : rounds_of(questions)) {
     if (standing(walk, round, QuestionState::revealed).size() == round.size()) continue;
     if (round.front().kind == AnswerKind::make) {
-      say("On your own: make runs that show it, in another terminal; skip leaves it for later.");
+      say("Now on your own: make the runs that are asked for in another terminal; skip leaves it for later.");
     } else if (round.front().beat == kBreakBeat) {
       say("A mistake on purpose: predict first what its run will do.");
     }
@@ -185,7 +185,10 @@ bool try_again(Walk& walk) {
   for (std::size_t i = 0; i < walk.lesson.goals.size(); ++i) {
     std::size_t at = 0;
     for (GoalState goal = walk.stands().goals[i]; !goal.again.empty(); goal = walk.stands().goals[i]) {
-      if (!begun) heading("Again, with something new: a goal is earned by what comes after a wrong answer");
+      if (!begun)
+        heading(
+            "Again, with something new: after wrong answers two right ones in a row earn a goal, one after "
+            "one");
       begun = true;
       say(fmt::format("Goal {}: {}", i + 1, walk.lesson.goals[i]));
       const Question* const next =
@@ -199,6 +202,12 @@ bool try_again(Walk& walk) {
       if (!walks_on) return false;
       if (goal.again.empty()) break;
     }
+    const GoalState left = walk.stands().goals[i];
+    if (left.of > 0 && left.revealed == left.of && !left.earned && !left.waits && left.again.empty())
+      say(fmt::format(
+          "Goal {} is not earned, and all that it asks was revealed by now: ./isobar quiz {} --again goes "
+          "over it once more.",
+          i + 1, walk.lesson.name));
   }
   return true;
 }

@@ -166,6 +166,9 @@ GoalState goal_state(const std::vector<Question>& of_goal, const CourseProgress&
   out.earned =
       out.of > 0 && out.revealed == out.of && provisional == 0 && in_a_row >= std::min(wrong, kMostInARow);
   out.waits = provisional > 0;
+  std::ranges::stable_sort(out.again, {}, [&](const std::string& id) {  // first what was not right at last
+    return progress.reveal(id)->outcome == outcome_name(Outcome::right);
+  });
   if (out.earned) out.again.clear();
   return out;
 }

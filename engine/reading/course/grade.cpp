@@ -141,8 +141,8 @@ std::string off_by_words(const Question& question, const Answer& answer, const T
       const double percent = std::abs(factor - 1) * 100;
       return fmt::format("{:.2g} % {} {}{}", percent, factor > 1 ? "above" : "below", what, within);
     }
-    if (factor > 1) return fmt::format("{} times {}{}", times_text(factor), what, within);
-    return fmt::format("{} is {} times as much{}", what, times_text(1 / factor), within);
+    return fmt::format("a factor of {} {} {}{}", times_text(std::max(factor, 1 / factor)),
+                       factor > 1 ? "above" : "below", what, within);
   }
   const double difference = answer.number - right;
   if (difference == 0) return std::string("the same as ") + what;

@@ -119,8 +119,8 @@ TEST_CASE("a lesson is walked through goal by goal, left at any point and taken 
     CHECK_THAT(fourth.ask("stops"), says("Goal 3 of 3") && says("A mistake on purpose") && says("×"));
     CHECK_THAT(fourth.enter(), says("This needs 1 run, about"));
     CHECK_THAT(fourth.enter(), says("02.nan: right"));
-    CHECK_THAT(fourth.enter(), says("earned") && says("1 of 3 guesses here were right") &&
-                                   says("typically off by a factor of"));
+    CHECK_THAT(fourth.enter(), says("earned") && says("1 of 3 answers in this lesson were right") &&
+                                   says("typically off by"));
     CHECK_THAT(fourth.rest(), says("[x] goal 3") && says("[ ] goal 2"));
   }
   CHECK(stands(course)["next"] == Json());

@@ -80,7 +80,7 @@ TEST_CASE("a prediction is stored, its runs are made in turn, then it is reveale
   CHECK_THAT(course.run({"quiz", "02.best_workers", "--answer", "1"}).err, says("--again"));
   const ProcessResult wrong = course.run({"quiz", "02.best_workers", "--again", "--answer", "1"});
   CHECK_THAT(wrong.out, says("02.best_workers: not right") && says("One thread reads a batch at a time: 8") &&
-                            says("what was measured is 4 times as much"));
+                            says("a factor of 4 below what was measured"));
   CHECK(course.calls() == calls);
   CHECK_THAT(course.run({"quiz", "02.best_workers"}).out,
              says("because") && says("One thread reads a batch at a time: 8") && says("Revealed 20"));

@@ -69,21 +69,21 @@ TEST_CASE("a number is said beside the truth, and the factor between them") {
   CHECK(out.outcome == Outcome::not_right);
   CHECK(out.said == "8 workers");
   CHECK(out.truth == "4 workers");
-  CHECK(out.off_by == "2 times what was measured (right within 25 %)");
+  CHECK(out.off_by == "a factor of 2 above what was measured (right within 25 %)");
   CHECK(out.reveal == "You said 8 workers, it is 4 workers: 97 samples/s.");
   CHECK(out.source == "measured here");
   CHECK(out.says.empty());
   CHECK(graded(question, "4", truth_of(4)).off_by == "the same as what was measured");
   CHECK(graded(question, "1", truth_of(1000)).off_by ==
-        "what was measured is 1,000 times as much (right within 25 %)");
+        "a factor of 1,000 below what was measured (right within 25 %)");
   CHECK(graded(question, "1", truth_of(11)).off_by ==
-        "what was measured is 11 times as much (right within 25 %)");
+        "a factor of 11 below what was measured (right within 25 %)");
   CHECK(graded(question, "4", truth_of(3.35)).off_by == "19 % above what was measured (right within 25 %)");
   CHECK(graded(question, "3", truth_of(4)).off_by == "25 % below what was measured (right within 25 %)");
   CHECK(graded(question, "0", truth_of(4)).off_by == "4 workers less than what was measured");
   Truth formula = truth_of(4);
   formula.source = "by formula";
-  CHECK(graded(question, "2", formula).off_by == "the right value is 2 times as much (right within 25 %)");
+  CHECK(graded(question, "2", formula).off_by == "a factor of 2 below the right value (right within 25 %)");
   formula.low = 3;
   formula.high = 5;
   CHECK(graded(question, "4", formula).truth == "4 workers (3 to 5)");
@@ -114,10 +114,10 @@ TEST_CASE("of several right numbers the nearest is what an answer is compared wi
   CHECK(told("4").outcome == Outcome::right);
   CHECK(told("4").truth == "2, 4 or 8 workers");
   CHECK(told("4").off_by == "the same as what was measured");
-  CHECK(told("1").off_by == "what was measured is 2 times as much (right within 25 %)");
+  CHECK(told("1").off_by == "a factor of 2 below what was measured (right within 25 %)");
   truth.accepted = {"8"};
   CHECK(told("4").truth == "8 workers");
-  CHECK(told("4").off_by == "what was measured is 2 times as much (right within 25 %)");
+  CHECK(told("4").off_by == "a factor of 2 below what was measured (right within 25 %)");
 }
 
 TEST_CASE("a choice, a direction and a line are right when they are accepted") {

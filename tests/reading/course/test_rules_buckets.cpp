@@ -187,28 +187,4 @@ TEST_CASE("buffers are constant, equal, or apart") {
   CHECK_THAT(truth_of_run(AskedRule("buffers_apart", {{"run", {"r"}}}), stopped).cannot, says("was stopped"));
 }
 
-TEST_CASE("calls by the plan, and bytes of all gradients") {
-  const auto formula = [](const std::string& name, const std::string& unit, With with) {
-    with["name"] = {name};
-    return AskedRule("formula", std::move(with), unit).of_lesson(kBuckets).truth();
-  };
-  const auto calls = [&](const std::string& mib, const std::string& joined = "true") {
-    return formula("bucket_calls", "calls",
-                   {{"preset", {"base"}}, {"set", {"comm.bucket_mb=" + mib, "fusion.qkv=" + joined}}});
-  };
-  CHECK(calls("5").number == 14);
-  CHECK(calls("25").number == 5);
-  CHECK(calls("1").number == 39);
-  CHECK(calls("1", "false").number == 51);
-  CHECK(formula("bucket_calls", "calls", {{"preset", {"base"}}, {"set", {"comm.bucket_mb=1"}}}).number == 39);
-  CHECK(calls("100").number == 2);
-  CHECK(calls("25").figures.at("last_mb") == "10.6");
-  CHECK(formula("gradient_bytes", "MB", {{"preset", {"base"}}}).number == Approx(95.3).epsilon(0.001));
-  CHECK(formula("gradient_bytes", "MB", {{"preset", {"cpu_micro"}}}).number == Approx(2.80128));
-  CHECK_THAT(error_of([&] {
-               formula("bucket_calls", "ms", {{"preset", {"base"}}});
-             }),
-             says("does not give ms"));
-}
-
 }  // namespace isobar::test_rules_buckets

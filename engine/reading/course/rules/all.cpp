@@ -32,7 +32,7 @@ const std::vector<Rule> kRules = {
    {choice}, {"key"}, {}, fixed_truth, nullptr, check_fixed},
   {"formula",
    "a value by formula: gpus_for_mesh, compile_pays, memory_fits, peak_gib, upload_ms, data_rate, roofline_us, "
-   "ring_messages, ring_bytes, root_bytes, graph_pays, bucket_calls, gradient_bytes, mesh_group",
+   "ring_messages, ring_bytes, root_bytes, graph_pays, mesh_group",
    {number, choice}, {"name"}, {"tp", "dp", "global", "local", "compile_s", "saved_s", "every", "lesson",
     "preset", "set", "device", "mb", "gib", "gb_per_s", "samples_per_s", "gflop", "tflop_per_s", "percent",
     "ranks", "order", "rank", "axis"}, formula_truth, nullptr, check_formula},

@@ -7,11 +7,9 @@
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
-#include "formula/bucket_plan.h"
 #include "formula/device_rates.h"
 #include "formula/link.h"
 #include "formula/memory_plan.h"
-#include "formula/model_shape.h"
 #include "formula/stage_prediction.h"
 #include "formula/step_time.h"
 #include "launch/mesh.h"
@@ -118,25 +116,6 @@ double bytes_of_root(const RuleInput& input, Figures& figures) {
   return 2 * one_way;
 }
 
-/// Collectives of a step, each of a bucket of the plan.
-double bucket_calls(const RuleInput& input, Figures& figures) {
-  const Config config = settings_in(input).config;
-  const auto bytes_of = [](double mib) { return static_cast<std::int64_t>(mib * (1 << 20)); };
-  const std::vector<PlannedBucket> plan =
-      bucket_plan(gradient_bytes(vit_shape(config), config.fusion.qkv), bytes_of(config.comm.first_bucket_mb),
-                  bytes_of(config.comm.bucket_mb));
-  figures["last_mb"] = figure_text(static_cast<double>(plan.back().bytes) * 1e-6);
-  return static_cast<double>(plan.size());
-}
-
-double all_gradients(const RuleInput& input, Figures&) {
-  double bytes = 0;
-  const Config config = settings_in(input).config;
-  for (const std::int64_t one : gradient_bytes(vit_shape(config), config.fusion.qkv))
-    bytes += static_cast<double>(one);
-  return bytes;
-}
-
 /// The ranks that one works with along an axis: "1,5".
 Truth mesh_group_truth(const RuleInput& input) {
   const auto whole = [&](const char* name) { return static_cast<int>(number_argument(input, name)); };
@@ -173,9 +152,7 @@ const std::vector<Formula>& formulas() {
       {"ring_messages", Quantity::count, {"ranks"}, messages_in_ring},
       {"ring_bytes", Quantity::bytes, {"ranks", "mb"}, bytes_in_ring},
       {"root_bytes", Quantity::bytes, {"ranks", "mb"}, bytes_of_root},
-      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays},
-      {"bucket_calls", Quantity::count, {"preset"}, bucket_calls},
-      {"gradient_bytes", Quantity::bytes, {"preset"}, all_gradients}};
+      {"graph_pays", Quantity::count, {"device", "percent"}, graph_pays}};
   return all;
 }
 
