@@ -17,7 +17,8 @@ struct Graded {
   std::string cannot;  ///< why it cannot be answered: Truth::cannot, or that no choice is what is true
   std::string said;    ///< the answer in words: "24 ms", "b: the threads wait", "line 61"
   std::string truth;   ///< what it is, in words
-  std::string off_by;  ///< for a number: "a factor of 2.4 below what was measured (right within 25 %)"; "" = no number
+  std::string off_by;  ///< for a number: "a factor of 2.4 below what was measured (right within 25 %)"; "" =
+                       ///< no number
   std::string
       says;  ///< the misconception that this answer usually comes from, placeholders filled; "" = none
   std::string about;   ///< Misconception::about of it

@@ -265,8 +265,9 @@ Truth link_fit_truth(const RuleInput& input) {
     return latency ? link.latency_us : link.bytes_per_us * 1e6;
   });
   Truth out = truth_of(input.question, latency ? Quantity::time : Quantity::byte_rate, values);
-  out.number = in_unit(input.question, latency ? Quantity::time : Quantity::byte_rate,
-                       latency ? fit.link.latency_us : fit.link.bytes_per_us * 1e6);  // the number in the texts
+  out.number =
+      in_unit(input.question, latency ? Quantity::time : Quantity::byte_rate,
+              latency ? fit.link.latency_us : fit.link.bytes_per_us * 1e6);  // the number in the texts
   out.figures = {
       {"latency_ms", ms_text(fit.link.latency_us)},      {"bandwidth_mb", figure_text(fit.link.bytes_per_us)},
       {"sizes", std::to_string(fit.medians.size())},     {"small", size_text(fit.medians.front().bytes)},
