@@ -64,7 +64,11 @@ int grade_when_quiet(const Learner& learner, std::int64_t wait_min, bool json) {
 }
 
 int record_truths(const std::string& lesson, const Learner& learner, bool json) {
-  std::vector<Question> asked = read_questions(learner.home, lesson);
+  std::vector<Question> asked;
+  for (const Question& question : read_questions(learner.home, lesson)) {
+    for (std::size_t n = 0; n < std::max<std::size_t>(1, question.variants.size()); ++n)
+      asked.push_back(variant(question, n));
+  }
   std::erase_if(asked, [](const Question& one) {
     return one.kind == AnswerKind::make || std::ranges::all_of(one.runs, [](const NeededRun& run) {
              return !run.recorded.empty();  // known everywhere
