@@ -319,6 +319,7 @@ namespace {
 
 /// What they cost while others use processors too.
 std::vector<FoundRuns> on_busy_machine(std::vector<FoundRuns> missing) {
+  if (cost_s(missing) == 0) return missing;
   const double slower = 1 + std::min(1.0, processors_at_work() / usable_cores());
   for (FoundRuns& one : missing) one.cost_s *= slower;
   return missing;
@@ -334,13 +335,14 @@ RunsOffered offer_runs(const std::vector<FoundRuns>& missing, const Learner& lea
   const bool can = std::ranges::any_of(
       missing, [](const FoundRuns& found) { return found.missing > 0 && found.cannot.empty(); });
   if (!can) return {};
-  const std::string end = cost_s(missing) > 0 ? " here." : ".";
-  const std::string cost = "This needs " + cost_text(on_busy_machine(missing)) + end;
+  const auto cost = [&] {  // it looks at the processors for a while
+    return "This needs " + cost_text(on_busy_machine(missing)) + (cost_s(missing) > 0 ? " here." : ".");
+  };
   if (ask) {
-    const Asked said = may_start(cost);
+    const Asked said = may_start(cost());
     if (said != Asked::answered) return {.said = said};
   } else if (!quiet) {
-    say(cost);
+    say(cost());
   }
   std::fflush(stdout);
   return make_runs(missing, learner.home, quiet);

@@ -140,17 +140,14 @@ void take_recorded(const Question& question, const Answer& answer, const fs::pat
 
 GoalState goal_state(const std::vector<Question>& of_goal, const CourseProgress& progress) {
   GoalState out;
+  std::size_t provisional = 0;
   for (const Question& question : of_goal) {
     const bool is_revealed = state_of(question, progress) == QuestionState::revealed;
     out.of += question.kind != AnswerKind::make;
     out.revealed += question.kind != AnswerKind::make && is_revealed;
     if (!is_revealed) continue;
+    provisional += progress.reveal(question.id)->outcome == outcome_name(Outcome::provisional);
     if (has_new(question, progress)) out.again.push_back(question.id);
-  }
-  std::size_t provisional = 0;
-  for (const Question& question : of_goal) {
-    const StoredReveal* const reveal = progress.reveal(question.id);
-    provisional += reveal != nullptr && reveal->outcome == outcome_name(Outcome::provisional);
   }
   std::size_t wrong = 0, in_a_row = 0;
   for (const StoredReveal& reveal : progress.reveals) {

@@ -24,16 +24,6 @@ void fill_in(std::vector<std::string>& texts, const DrawnValues& values) {
   for (std::string& text : texts) fill_in(text, values);
 }
 
-/// The first index of an answer to this very thing that was revealed; nullopt: none was.
-std::optional<std::size_t> revealed_before(const CourseProgress& progress, const std::string& id,
-                                           const std::string& drawn) {
-  for (std::size_t i = 0; i < progress.answers.size(); ++i) {
-    const StoredAnswer& answer = progress.answers[i];
-    if (answer.id == id && answer.drawn == drawn && progress.reveal_of(i) != nullptr) return i;
-  }
-  return std::nullopt;
-}
-
 /// Index of the last reveal of this variant; nullopt: there is none.
 std::optional<std::size_t> last_reveal(const CourseProgress& progress, const std::string& id,
                                        const std::string& drawn) {
@@ -115,7 +105,7 @@ Question as_asked(const Question& question, const CourseProgress& progress, bool
 bool has_new(const Question& question, const CourseProgress& progress) {
   if (question.kind == AnswerKind::make || progress.reveal(question.id) == nullptr) return true;
   return std::ranges::any_of(question.variants, [&](const DrawnValues& values) {
-    return !revealed_before(progress, question.id, drawn_text(values));
+    return !last_reveal(progress, question.id, drawn_text(values));
   });
 }
 
