@@ -252,6 +252,9 @@ class Page:
     def release(self, x, y):
         self.mouse("mouseReleased", x, y, "left", 0, clickCount=1)
 
+    def wheel(self, x, y, down):
+        self.mouse("mouseWheel", x, y, deltaX=0, deltaY=down)
+
     def drag(self, start, end, steps=12, after=lambda: None):
         """`after` each of the steps something may be waited for."""
         self.move(*start)
