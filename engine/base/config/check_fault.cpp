@@ -63,6 +63,14 @@ constexpr Need kNeeds[] = {
     {is<Fault::forward_order, Fault::one_bucket, Fault::tiny_buckets>,
      [](const Config& c, bool) { return c.comm.sync != SyncKind::buckets; },
      "the fault {fault} is one of the buckets, and comm.sync is another", "--set comm.sync=buckets"},
+    {is<Fault::no_error_feedback, Fault::different_seeds, Fault::no_orth, Fault::flat_view>,
+     [](const Config& c, bool) {
+       return c.comm.compress != CompressKind::powersgd && c.comm.compress != CompressKind::acpsgd;
+     },
+     "the fault {fault} is one of low-rank factors, and comm.compress sends none",
+     "--set comm.compress=powersgd or acpsgd"},
+    {is<Fault::fp16_overflow>, [](const Config& c, bool) { return c.comm.compress != CompressKind::fp16; },
+     "the fault fp16_overflow is one of sums in fp16, and comm.compress is another", "--set comm.compress=fp16"},
     {is<Fault::sum_gradients, Fault::sum_not_mean, Fault::no_average, Fault::other_shape, Fault::other_order,
         Fault::extra_collective>,
      [](const Config& c, bool) { return c.comm.sync == SyncKind::none; },

@@ -71,6 +71,16 @@ enum class BucketOrder : unsigned char { ready, reverse, forward };
 inline constexpr std::array kBucketOrders = {"ready", "reverse", "forward"};
 constexpr Choices choices_of(BucketOrder) { return kBucketOrders; }
 
+/// What a bucket sends in place of its gradients.
+enum class CompressKind : unsigned char { none, fp16, bf16, powersgd, acpsgd };
+inline constexpr std::array kCompressKinds = {"none", "fp16", "bf16", "powersgd", "acpsgd"};
+constexpr Choices choices_of(CompressKind) { return kCompressKinds; }
+
+/// What data-parallel ranks average.
+enum class Averaged : unsigned char { gradients, weights };
+inline constexpr std::array kAveraged = {"gradients", "weights"};
+constexpr Choices choices_of(Averaged) { return kAveraged; }
+
 enum class AllReduceKind : unsigned char { ring, tree, naive };
 inline constexpr std::array kAllReduceKinds = {"ring", "tree", "naive"};
 constexpr Choices choices_of(AllReduceKind) { return kAllReduceKinds; }

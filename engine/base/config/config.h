@@ -119,6 +119,17 @@ struct CommConfig {
   std::string interface;
   BucketOrder bucket_order = BucketOrder::ready;
   bool bucket_view = true;
+  CompressKind compress = CompressKind::none;
+  std::int64_t compress_rank = 4;
+  std::int64_t compress_start = 10;
+  double compress_min_ratio = 2;
+  bool error_feedback = true;
+  bool warm_start = true;
+  std::int64_t error_every = 0;
+  Averaged average = Averaged::gradients;
+  std::int64_t local_steps = 1;
+  double outer_lr = 1;
+  double outer_momentum = 0;
   AllReduceKind algorithm = AllReduceKind::ring;
   std::int64_t bench_bytes = 4194304;
 };

@@ -102,6 +102,33 @@ void check_graph(const Config& config, const Origins& origins) {
     refuse("comm.sync", "nothing can leave during backward", "comm.sync=at_end");
 }
 
+/// What is compressed travels in buckets, and weights are averaged whole.
+void check_compression(const Config& config, const Origins& origins) {
+  const CommConfig& comm = config.comm;
+  const auto refuse = [&](const char* key, const char* other, const std::string& what,
+                          const std::string& hint) {
+    throw Error(what, origin_of(origins, {key, other}), hint);
+  };
+  const bool has_error = comm.compress == CompressKind::powersgd || comm.compress == CompressKind::acpsgd;
+  if (comm.compress != CompressKind::none && comm.average == Averaged::weights)
+    refuse("comm.compress", "comm.average",
+           "comm.compress is for gradients, and comm.average = weights sends none",
+           "comm.average=gradients, or comm.compress=none");
+  if (comm.compress != CompressKind::none && comm.sync != SyncKind::buckets)
+    refuse("comm.compress", "comm.sync", "comm.compress is for buckets, and comm.sync is another",
+           "comm.sync=buckets, or comm.compress=none");
+  if (has_error && config.amp.mode == AmpMode::fp16)
+    refuse(
+        "comm.compress", "amp.mode",
+        "what compression leaves out would be added to gradients of another loss scale, which fp16 changes",
+        "amp.mode=bf16, or comm.compress=none");
+  const bool is_local = comm.local_steps != 1 || comm.outer_lr != 1 || comm.outer_momentum != 0;
+  if (is_local && comm.average == Averaged::gradients)
+    refuse("comm.local_steps", "comm.average",
+           "comm.local_steps, comm.outer_lr and comm.outer_momentum are for averages of weights",
+           "comm.average=weights");
+}
+
 /// The variance over one token is none.
 void check_norm(const Config& config, const Origins& origins) {
   const std::int64_t patch = config.model.patch;
@@ -167,6 +194,7 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
   if (has_batches) check_micro_batch(config, origins);
   check_token_shares(config, origins);
   check_graph(config, origins);
+  check_compression(config, origins);
   check_norm(config, origins);
   check_bench(config, origins);
   if (!config.run.memory_cap.empty())
