@@ -22,6 +22,8 @@ void add_sync(JsonLine& line, const SyncFigures& sync) {
         .add("tp_wire_bytes", sync.tp_wire_bytes)
         .add("tp_wait_us", sync.tp_forward_wait_us + sync.tp_backward_wait_us);
   }
+  if (sync.compress_us > 0)
+    line.add("compress_us", sync.compress_us).add("comm_wait_us", sync.backward_wait_us);
   if (sync.waited_for >= 0) line.add("waited_for", sync.waited_for).add("waited_us", sync.waited_us);
 }
 
@@ -63,6 +65,8 @@ void Recorder::add_figures(JsonLine& line, const PendingStep& step, const StepFi
   if (tells && has_loss) line.add("loss", last_loss_);
   if (due && has_loss && groups_.world().size() > 1) line.add("loss_rank", figures.own_loss);
   add_sync(line, step.result.sync);
+  if (step.result.error.own >= 0)
+    line.add("error_norm", step.result.error.own).add("mean_error_norm", step.result.error.mean);
   if (due && step.result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
   if (figures.scale == 0) return;  // the loss is not scaled
   summary_.scale = figures.scale;

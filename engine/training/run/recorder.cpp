@@ -80,7 +80,7 @@ void Recorder::finished(std::int64_t index, const StepResult& result, StageTimer
   progress_.steps_done = index + 1;
   // Standing still for other ranks is no computing.
   times.move(Stage::forward, Stage::comm, result.sync.tp_forward_wait_us);
-  times.move(Stage::backward, Stage::comm, result.sync.tp_backward_wait_us);
+  times.move(Stage::backward, Stage::comm, result.sync.tp_backward_wait_us + result.sync.backward_wait_us);
   PendingStep step{index,
                    result,
                    fetched,

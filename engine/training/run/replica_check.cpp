@@ -65,7 +65,7 @@ ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, con
       groups_(groups),
       progress_(progress),
       every_(config.hash_every),
-      drifts_(config.sync == SyncKind::none || fault.drifts()),
+      drifts_(config.sync == SyncKind::none || config.average == Averaged::weights || fault.drifts()),
       drifts_within_(is_of_split_layers(fault.fault)),
       has_buffers_(!buffer_values(parameters).empty()),
       shares_buffers_(config.broadcast_buffers),

@@ -24,6 +24,10 @@ inline BucketParts own_bucket_parts(const CommConfig& config, int /*ranks*/) {
   return {.planner = {}, .make_dispatcher = own_bucket_dispatcher(/*copies=*/!config.bucket_view)};
 }
 
+/// make_bucket_sync of gradient_sync.h, with these parts in place of those of the seam.
+std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                               BucketParts parts);
+
 namespace seams {
 
 inline constinit Seam<BucketParts(const CommConfig&, int ranks)> bucket_parts{own_bucket_parts};

@@ -66,7 +66,11 @@ class BucketSync final : public GradientSync {
     if (buckets) plan(known, std::move(*buckets));
   }
   void arm() override { buckets_.begin(); }
-  std::vector<CollectiveTimes> exchange() override { return buckets_.finish(); }
+  std::vector<CollectiveTimes> exchange() override {
+    std::vector<CollectiveTimes> times = buckets_.finish();
+    figures_ = buckets_.figures();
+    return times;
+  }
 
   bool order_is_known() const {
     return !is_planned_ &&
@@ -113,7 +117,12 @@ class BucketSync final : public GradientSync {
 }  // namespace
 
 std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config) {
-  return std::make_unique<BucketSync>(parameters, comm, config, seams::bucket_parts(config, comm.size()));
+  return make_bucket_sync(parameters, comm, config, seams::bucket_parts(config, comm.size()));
+}
+
+std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                               BucketParts parts) {
+  return std::make_unique<BucketSync>(parameters, comm, config, std::move(parts));
 }
 
 }  // namespace isobar

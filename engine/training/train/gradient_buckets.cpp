@@ -119,7 +119,8 @@ void GradientBuckets::plan(std::vector<GradientPlace> places, const std::vector<
     throw Error(fmt::format("{} gradients are not cut into buckets so that each is in one", places.size()),
                 plan_text(plan), "", Exit::failed);
   }
-  BucketsToSend buckets{.plan = std::move(plan), .gradients = {}, .stretches = {}, .reduce = reduce_};
+  BucketsToSend buckets{
+      .plan = std::move(plan), .leaves = order, .gradients = {}, .stretches = {}, .reduce = reduce_};
   for (const std::size_t place : order)
     buckets.gradients.push_back(flat_.narrow(0, places[place].begin, places[place].count));
   for (const PlannedBucket& bucket : buckets.plan) {
@@ -135,6 +136,7 @@ void GradientBuckets::plan(std::vector<GradientPlace> places, const std::vector<
   dispatcher_.reset();  // before new messages take memory
   works_.clear();
   works_.resize(buckets.plan.size());
+  buckets_ = buckets.plan.size();
   places_ = std::move(places);
   place_in_plan_ = std::move(place_in_plan);
   begun_ = false;
@@ -144,11 +146,12 @@ void GradientBuckets::plan(std::vector<GradientPlace> places, const std::vector<
 void GradientBuckets::begin() {
   for (Work& work : works_)
     if (work.is_open()) work.wait();
-  times_.assign(works_.size(), {});
   held_.clear();
   is_ready_.assign(places_.size(), false);
   arrivals_.clear();
   dispatcher_->begin();
+  works_.resize(dispatcher_->messages(buckets_));
+  times_.assign(works_.size(), {});
   begun_ = true;
   began_us_ = steady_us();
 }

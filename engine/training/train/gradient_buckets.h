@@ -22,12 +22,13 @@ struct GradientPlace {
   std::int64_t count = 0;
 };
 
-/// Carries the messages of a step.
+/// Carries the messages of a step. They are numbered in the order in which they are sent; a dispatcher that
+/// sends each bucket as it is gives them the numbers of the buckets.
 class BucketMessenger {
  public:
   virtual ~BucketMessenger() = default;
   virtual int ranks() const = 0;
-  /// Starts the all-reduce of a bucket's message and returns at once: once a step, in the same order on all
+  /// Starts the all-reduce of a message and returns at once: once a step, in the same order on all
   /// ranks. The message belongs to the messenger until `wait`.
   virtual void send(std::size_t bucket, const at::Tensor& message, Reduce reduce) = 0;
   /// Returns when the message holds what all ranks made of it.
@@ -37,9 +38,16 @@ class BucketMessenger {
 /// Buckets as they were planned, and where their gradients lie.
 struct BucketsToSend {
   std::vector<PlannedBucket> plan;
+  std::vector<std::size_t> leaves;    ///< place of each gradient before the plan, in the order of the plan
   std::vector<at::Tensor> gradients;  ///< in the order of the plan; views of the flat gradients
   std::vector<at::Tensor> stretches;  ///< by bucket: its gradients as one view
   Reduce reduce = Reduce::mean;
+};
+
+/// What a dispatcher did on the thread that computes, in this step.
+struct DispatchFigures {
+  std::int64_t arithmetic_us = 0;     ///< working out messages, and gradients from them
+  std::int64_t backward_wait_us = 0;  ///< standing still for a message while backward was not done
 };
 
 /// One thread calls it: `begin`, `ready` once for each gradient, `finish`; after a step that threw, `begin`.
@@ -47,10 +55,13 @@ class BucketDispatcher {
  public:
   virtual ~BucketDispatcher() = default;
   virtual void begin() = 0;
+  /// Messages of the step that has begun.
+  virtual std::size_t messages(std::size_t buckets) const { return buckets; }
   /// A gradient is whole, by its place in the plan, in whatever order they come.
   virtual void ready(std::size_t gradient) = 0;
   /// All came. Each bucket was sent and waited for when it returns, and the gradients are those of all ranks.
   virtual void finish() = 0;
+  virtual DispatchFigures figures() const { return {}; }
 };
 
 /// The messenger outlives what is made.
@@ -95,7 +106,8 @@ class GradientBuckets final : private BucketMessenger {
   /// What the last backward pass brought, in the order in which it reached the places.
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   std::int64_t backward_us() const { return backward_us_; }  ///< time of backward since `begin`
-  std::size_t count() const { return works_.size(); }
+  DispatchFigures figures() const { return dispatcher_->figures(); }
+  std::size_t count() const { return works_.size(); }  ///< messages of a step
 
  private:
   struct Message {
@@ -122,6 +134,7 @@ class GradientBuckets final : private BucketMessenger {
   std::int64_t began_us_ = 0;
   std::int64_t backward_us_ = 0;
   std::unique_ptr<BucketDispatcher> dispatcher_;
+  std::size_t buckets_ = 0;             ///< as planned
   std::vector<Message> held_;           ///< without overlap, until backward is done
   std::vector<Work> works_;             ///< by bucket
   std::vector<CollectiveTimes> times_;  ///< by bucket

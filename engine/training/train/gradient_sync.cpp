@@ -97,7 +97,9 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
            .tp_calls = split.calls,
            .tp_wire_bytes = split.wire_bytes,
            .tp_forward_wait_us = split.forward_wait_us,
-           .tp_backward_wait_us = split.backward_wait_us};
+           .tp_backward_wait_us = split.backward_wait_us,
+           .compress_us = figures_.arithmetic_us,
+           .backward_wait_us = figures_.backward_wait_us};
   if (times.empty()) return sent_;
   // A device's collectives end when nobody looks.
   if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))

@@ -26,6 +26,7 @@
 #include "formula/bucket_plan.h"
 #include "model/parameters.h"
 #include "model/tensor_parallel.h"
+#include "train/gradient_buckets.h"
 #include "train/sync_figures.h"
 
 namespace isobar {
@@ -92,6 +93,7 @@ class GradientSync {
   Comm& comm_;
   CommConfig config_;
   Reduce reduce_;
+  DispatchFigures figures_;  ///< `exchange` fills in what it has
 
  private:
   CommCounts before_;

@@ -3,6 +3,12 @@
 
 namespace isobar {
 
+/// Lengths of what compression left out of gradients so far, over all matrices; -1: not measured.
+struct ErrorNorms {
+  double own = -1;   ///< |E| of this rank
+  double mean = -1;  ///< |mean of E over ranks|
+};
+
 /// What communication cost this rank in one step: averaging gradients, and layers that ranks share.
 struct SyncFigures {
   std::int64_t total_us =
@@ -16,7 +22,17 @@ struct SyncFigures {
   /// The host stood still for them in forward and in backward, which is no computing; 0 on a CUDA device.
   std::int64_t tp_forward_wait_us = 0;
   std::int64_t tp_backward_wait_us = 0;
+  std::int64_t compress_us = 0;       ///< arithmetic of compression, on the host; in backward and behind it
+  std::int64_t backward_wait_us = 0;  ///< the host stood still for a message in the middle of backward
   std::int64_t waited_us = 0;  ///< behind its own backward pass, for ranks that came later to a collective
+
+  /// Of one step: what was sent besides.
+  SyncFigures& operator+=(const SyncFigures& more) {
+    total_us = total_us < 0 || more.total_us < 0 ? -1 : total_us + more.total_us;
+    calls += more.calls;
+    wire_bytes += more.wire_bytes;
+    return *this;
+  }
 };
 
 }  // namespace isobar

@@ -1,0 +1,37 @@
+#include "compress/weight_average.h"
+
+#include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros_like.h>
+
+namespace isobar {
+
+WeightAverage::WeightAverage(Parameters& parameters, Comm& comm, const CommConfig& config, std::int64_t steps)
+    : parameters_(parameters), comm_(comm), config_(config), steps_(steps) {
+  if (config.average == Averaged::gradients || (config.outer_lr == 1 && config.outer_momentum == 0)) return;
+  start_ = parameters.values().detach().clone();
+  velocity_ = at::zeros_like(start_);
+}
+
+SyncFigures WeightAverage::average_when_due(std::int64_t step) {
+  return (step + 1) % config_.local_steps == 0 || step + 1 == steps_ ? average() : SyncFigures{};
+}
+
+SyncFigures WeightAverage::average() {
+  if (config_.average == Averaged::gradients || comm_.size() == 1) return {};
+  const at::NoGradGuard no_grad;
+  const CommCounts before = comm_.counts();
+  const at::Tensor weights = parameters_.values().detach();
+  if (has_outer_step()) weights.neg_().add_(start_);  // d
+  const CollectiveTimes times = comm_.all_reduce(weights, Reduce::mean, "weights").wait();
+  if (has_outer_step()) {
+    velocity_.mul_(config_.outer_momentum).add_(weights);
+    start_.sub_(weights, config_.outer_lr).sub_(velocity_, config_.outer_lr * config_.outer_momentum);
+    weights.copy_(start_);
+  }
+  const CommCounts after = comm_.counts();
+  return {.total_us = times.end_us > 0 ? times.end_us - times.begin_us : -1,
+          .calls = after.calls - before.calls,
+          .wire_bytes = after.wire_bytes - before.wire_bytes};
+}
+
+}  // namespace isobar
