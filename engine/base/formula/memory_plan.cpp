@@ -85,9 +85,15 @@ std::uint64_t update_bytes(const TrainingBytes& bytes, bool on_cuda) {
   return bytes.update <= std::min(bytes.activations, kLargestInHeap) ? 0 : bytes.update;
 }
 
-/// Whether gradients are copied into messages.
-bool copies_gradients(const Config& config) {
-  return config.run.ranks > 1 && config.comm.sync == SyncKind::buckets && !config.comm.bucket_view;
+/// What averaging keeps beside gradients and weights: messages, errors of compression, the outer optimiser.
+std::uint64_t averaging_bytes(const Config& config, std::uint64_t gradients) {
+  const CommConfig& comm = config.comm;
+  if (comm.compress == CompressKind::fp16 || comm.compress == CompressKind::bf16) return gradients / 2;
+  if (comm.compress != CompressKind::none) return gradients;
+  if (config.run.ranks == 1) return 0;
+  if (comm.average == Averaged::weights)
+    return comm.outer_lr != 1 || comm.outer_momentum != 0 ? 2 * gradients : 0;
+  return comm.sync == SyncKind::buckets && !comm.bucket_view ? gradients : 0;
 }
 
 /// What acts in the lesson: a key that it does not honour leaves its piece plain.
@@ -217,7 +223,7 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   MemoryPlan out{.weights = bytes.weights,
                  .gradients = bytes.gradients,
                  .moments = bytes.moments,
-                 .buffers = model_buffer_bytes(config) + (copies_gradients(config) ? bytes.gradients : 0),
+                 .buffers = model_buffer_bytes(config) + averaging_bytes(config, bytes.gradients),
                  .batches = data_bytes(config, facts.on_cuda),
                  .program = facts.program_bytes > 0 ? facts.program_bytes
                             : facts.on_cuda         ? kCudaProgramBytes
