@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "core/text.h"
+#include "formula/gradient_matrix.h"
 
 namespace isobar {
 
@@ -34,21 +35,11 @@ std::string plan_text(const std::vector<PlannedBucket>& plan) {
   return buckets.empty() ? "none" : joined(buckets);
 }
 
-std::vector<std::int64_t> gradient_bytes(const VitShape& s, bool joins_qkv) {
-  const std::int64_t e = s.embed, c = s.channels * s.patch * s.patch;
-  std::vector<std::int64_t> values = {s.tokens() * e, e * c, e};
-  for (std::int64_t block = 0; block < s.depth; ++block) {
-    for (const std::int64_t norm : {e, e}) values.push_back(norm);
-    const std::vector<std::int64_t> products =
-        joins_qkv ? std::vector<std::int64_t>{3 * e, e} : std::vector<std::int64_t>(4, e);
-    for (const std::int64_t rows : products) values.insert(values.end(), {rows * e, rows});
-    for (const std::int64_t norm : {e, e}) values.push_back(norm);
-    values.insert(values.end(), {4 * e * e, 4 * e, 4 * e * e, e});
-  }
-  values.insert(values.end(), {e, e, c * e});
-  std::reverse(values.begin(), values.end());
-  for (std::int64_t& value : values) value *= static_cast<std::int64_t>(sizeof(float));
-  return values;
+std::vector<std::int64_t> gradient_bytes(const VitShape& shape, bool joins_qkv) {
+  std::vector<std::int64_t> out;
+  for (const GradientMatrix& matrix : gradient_matrices(shape, joins_qkv))
+    out.push_back(matrix.count() * static_cast<std::int64_t>(sizeof(float)));
+  return out;
 }
 
 }  // namespace isobar

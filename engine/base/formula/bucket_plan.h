@@ -23,12 +23,14 @@ struct PlannedBucket {
 std::vector<PlannedBucket> bucket_plan(const std::vector<std::int64_t>& sizes_bytes,
                                        std::int64_t first_cap_bytes, std::int64_t cap_bytes);
 
+/// comm.bucket_mb and comm.first_bucket_mb are in MiB.
+inline std::int64_t mebibytes(double mb) { return static_cast<std::int64_t>(mb * 1024 * 1024); }
+
 /// "0-1, 2-4, 5": which gradients each bucket holds; "none" without a bucket.
 std::string plan_text(const std::vector<PlannedBucket>& plan);
 
-/// Bytes of the gradients of a vision transformer in float32, from its last parameter to its first: the order
-/// in which backward makes them, but for a bucket or so. Those of q, k and v are one each of weights and of
-/// biases where they are joined (fusion.qkv).
+/// Bytes of the gradients of a vision transformer in float32, in the order of gradient_matrices
+/// (formula/gradient_matrix.h).
 std::vector<std::int64_t> gradient_bytes(const VitShape& shape, bool joins_qkv);
 
 }  // namespace isobar

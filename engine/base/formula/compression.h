@@ -1,24 +1,38 @@
 #pragma once
-// Gradients as matrices, and what of them travels as low-rank factors P [n, r] and Q [m, r]: M = P Q^T.
+// Gradients that travel in 16 bits, or as low-rank factors P [n, r] and Q [m, r] of a matrix M = P Q^T.
 // (Vogels et al. 2019, "PowerSGD"; Zhang et al. 2023, alternate compression.)
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "config/config.h"
+#include "formula/gradient_matrix.h"
+
 namespace isobar {
-
-/// One row: a vector, which is never compressed.
-struct GradientMatrix {
-  std::int64_t rows = 1;     ///< n
-  std::int64_t columns = 0;  ///< m
-
-  std::int64_t count() const { return rows * columns; }
-  std::int64_t rank(std::int64_t wanted) const;  ///< r = min(n, m, wanted)
-};
-
-/// Rows are the first dimension that is not 1: the positions [1, N, E] are N x E.
-GradientMatrix matrix_of(const std::vector<std::int64_t>& sizes);
 
 /// (n + m) r min_ratio < n m; never a vector.
 bool is_compressed(const GradientMatrix& matrix, std::int64_t rank, double min_ratio);
+
+/// One all-reduce of a step.
+struct PlannedMessage {
+  std::size_t bucket = 0;
+  bool is_second = false;  ///< behind the sum of the bucket's first one: Q of powersgd
+  double ready = 0;        ///< share of all gradient bytes that are there when the bucket is full
+  std::int64_t bytes = 0;
+};
+
+/// Messages of one kind of step, in the order in which all ranks send them.
+using StepMessages = std::vector<PlannedMessage>;
+
+/// Messages of the steps that take turns: two kinds of acpsgd (P, then Q), one of every other comm.compress.
+/// Gradients are cut by comm.bucket_mb and comm.first_bucket_mb (formula/bucket_plan.h); those of acpsgd for
+/// P and for Q by themselves, at these caps times payload over gradient bytes. A second message of powersgd
+/// is sent when the bucket behind it is full.
+std::vector<StepMessages> planned_messages(const std::vector<GradientMatrix>& gradients,
+                                           const CommConfig& config);
+
+/// Bytes of all messages, which each rank adds up with the others; means over the steps that take turns.
+double bytes_a_step(const std::vector<StepMessages>& steps);
+double calls_a_step(const std::vector<StepMessages>& steps);
 
 }  // namespace isobar

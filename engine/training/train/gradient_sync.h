@@ -40,9 +40,6 @@ struct GradientOrder {
   double backward_us = 0;        ///< when the pass was done
 };
 
-/// comm.bucket_mb and comm.first_bucket_mb are in MiB.
-inline std::int64_t mebibytes(double mb) { return static_cast<std::int64_t>(mb * 1024 * 1024); }
-
 class GradientSync {
  public:
   virtual ~GradientSync() = default;
