@@ -68,6 +68,7 @@ class TaskDispatcher final : public BucketDispatcher {
   }
 
   void finish() override {
+    const std::int64_t before_us = figures_.arithmetic_us;
     act([this] {
       begin_full_buckets();
       if (!tasks_.empty())
@@ -75,6 +76,7 @@ class TaskDispatcher final : public BucketDispatcher {
       for (BucketTask& task : tasks_)
         while (!task.done()) task.resume();
     });
+    figures_.late_us = figures_.arithmetic_us - before_us;
   }
 
   DispatchFigures figures() const override { return figures_; }

@@ -78,9 +78,10 @@ void Recorder::finished(std::int64_t index, const StepResult& result, StageTimer
   const FetchedFigures fetched = fetch_figures(index, result);  // what it costs belongs to the step
   PendingStageTimes times = timer.finish();
   progress_.steps_done = index + 1;
-  // Standing still for other ranks is no computing.
+  // Standing still for other ranks is no computing, and arithmetic is.
   times.move(Stage::forward, Stage::comm, result.sync.tp_forward_wait_us);
   times.move(Stage::backward, Stage::comm, result.sync.tp_backward_wait_us + result.sync.backward_wait_us);
+  times.move(Stage::comm, Stage::backward, result.sync.late_compress_us);
   PendingStep step{index,
                    result,
                    fetched,

@@ -47,6 +47,7 @@ struct BucketsToSend {
 /// What a dispatcher did on the thread that computes, in this step.
 struct DispatchFigures {
   std::int64_t arithmetic_us = 0;     ///< working out messages, and gradients from them
+  std::int64_t late_us = 0;           ///< part of it when backward was done
   std::int64_t backward_wait_us = 0;  ///< standing still for a message while backward was not done
 };
 

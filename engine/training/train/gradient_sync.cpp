@@ -99,6 +99,7 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
            .tp_forward_wait_us = split.forward_wait_us,
            .tp_backward_wait_us = split.backward_wait_us,
            .compress_us = figures_.arithmetic_us,
+           .late_compress_us = figures_.late_us,
            .backward_wait_us = figures_.backward_wait_us};
   if (times.empty()) return sent_;
   // A device's collectives end when nobody looks.

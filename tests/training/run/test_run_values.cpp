@@ -76,6 +76,26 @@ TEST_CASE("what a step stood still for other ranks is counted to comm, once") {
   CHECK(line["tp_wait_us"] == 800);
 }
 
+TEST_CASE("waits within backward are communication, and arithmetic behind it is not") {
+  SetClock clock;
+  const TempFolder folder;
+  MadeRun run(folder / "run", made_config(1));
+  Step step = run.recorder.begin_step();
+  step.enter(Stage::backward);
+  clock.advance_us(2000);
+  step.enter(Stage::comm);
+  clock.advance_us(1000);
+  step.leave();
+  step.finish({.loss = at::scalar_tensor(1.0),
+               .samples = 2,
+               .sync = {.calls = 1, .compress_us = 900, .late_compress_us = 400, .backward_wait_us = 500}});
+  const Json line = lines_of(run, "step").front();
+  CHECK(line["backward_us"] == 1900);
+  CHECK(line["comm_us"] == 1100);
+  CHECK(line["compress_us"] == 900);
+  CHECK(line["comm_wait_us"] == 500);
+}
+
 TEST_CASE("a phase that is no step is what goes on until the next stage") {
   const TempFolder folder;
   MadeRun run(folder / "run", made_config(2));
