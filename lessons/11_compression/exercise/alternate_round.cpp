@@ -39,7 +39,7 @@ at::Tensor orthonormal(const at::Tensor& factor) {
     const at::Tensor column = out.select(1, j);
     double least = 1e-6 * length(column);
     take_off(out, j);
-    // BEGIN Where no more than `least` is left, put unit vectors there in turn, until one is left. Then length 1.
+    // BEGIN If no more than `least` is left: unit vectors, one by one, until one has more. Then length 1.
     for (std::int64_t row = 0; length(column) <= least; ++row) {
       column.zero_();
       column[row].fill_(1);

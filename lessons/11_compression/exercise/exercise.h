@@ -1,7 +1,7 @@
 #pragma once
 // What is given and what is promised in the exercise of lesson 11. You write my/11_alternate_round.cpp.
-// A gradient is a matrix [n, m] of float32; its factors P [n, r] and Q [m, r] have r columns, and r is at most
-// n and m.
+// A gradient is a matrix [n, m] of float32; its factors P [n, r] and Q [m, r] have r columns, and r is at
+// most n and m.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -31,9 +31,9 @@ namespace isobar::mine {
 /// What is sent of `matrix`, and what that leaves.
 exercise::Projection project(const at::Tensor& matrix, const at::Tensor& kept);
 
-/// r orthonormal columns [n, r] that span what the columns of `factor` [n, r] span, to 1e-5. A column of which
-/// the ones before it leave nothing (a millionth of its length) is replaced, so that there always are r. Equal
-/// bits give equal bits.
+/// r orthonormal columns [n, r] that span what the columns of `factor` [n, r] span, to 1e-5. A column of
+/// which the ones before it leave nothing (a millionth of its length) is replaced, so that there always are
+/// r. Equal bits give equal bits.
 at::Tensor orthonormal(const at::Tensor& factor);
 
 /// What this rank sends in this step: P in steps 0, 2, 4 and so on, Q in steps 1, 3, 5. The other factor
@@ -41,8 +41,8 @@ at::Tensor orthonormal(const at::Tensor& factor);
 /// state.error becomes what of M this rank does not send. `gradient` stays as it is.
 at::Tensor transform(const at::Tensor& gradient, exercise::MatrixState& state);
 
-/// The all-reduce is done: `sum` is the sum over all ranks of what each of them sent. Keeps its mean, ends the
-/// step, and returns the gradient of all ranks, P Q^T.
+/// The all-reduce is done: `sum` is the sum over all ranks of what each of them sent. Keeps its mean, ends
+/// the step, and returns the gradient of all ranks, P Q^T.
 at::Tensor finish(const at::Tensor& sum, int ranks, exercise::MatrixState& state);
 
 }  // namespace isobar::mine

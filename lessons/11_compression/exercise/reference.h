@@ -21,8 +21,8 @@ inline double largest(const at::Tensor& values) { return values.abs().max().item
 
 /// All values, beside the largest of `b`.
 inline bool is_close(const at::Tensor& a, const at::Tensor& b) {
-  return a.sizes() == b.sizes() &&
-         largest(a.to(at::kDouble) - b.to(at::kDouble)) <= kClose * std::max(1e-3, largest(b.to(at::kDouble)));
+  return a.sizes() == b.sizes() && largest(a.to(at::kDouble) - b.to(at::kDouble)) <=
+                                       kClose * std::max(1e-3, largest(b.to(at::kDouble)));
 }
 
 inline bool is_orthonormal(const at::Tensor& columns) {
