@@ -1,5 +1,6 @@
 // Lesson 11: one round of alternate compression: what is sent, what is kept, and what is left for later.
-// exercise.h says what is given and what is promised; ./isobar check 11_compression looks at what you wrote.
+// exercise.h states what is given and what is promised; ./isobar check 11_compression looks at what you
+// wrote.
 #include <ATen/TensorOperators.h>
 
 #include "11_compression/exercise/exercise.h"

@@ -288,7 +288,7 @@ void check_whole(const Part& part) {
     at::Tensor all = at::zeros({shape.n, shape.m}, at::kDouble), got = all.clone();
     for (int step = 0; step < 30; ++step) {
       Tensors gradients = group.gradients();
-      if (step < 2)  // as where a layer has no part in the loss yet
+      if (step < 2)  // a layer that has no part in the loss yet
         for (at::Tensor& gradient : gradients) gradient.zero_();
       const at::Tensor mean = mean_of(gradients);
       all += mean;
