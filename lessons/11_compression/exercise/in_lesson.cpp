@@ -23,8 +23,10 @@ const PluggedIn yours(seams::alternate_round, [](const FactorRound& round) {
 });
 const PluggedIn check_of_run(seams::check_run, [](const Config& config, c10::Device) {
   if (config.comm.compress == CompressKind::acpsgd && config.comm.compress_start < config.train.steps) return;
-  throw Error("your round has nothing to do: no step of this run sends factors in turn", "comm.compress",
-              "./isobar run 11_compression --mine --set comm.compress=acpsgd");
+  throw Error(
+      "your round has nothing to do: no step of this run sends factors in turn", "comm.compress",
+      "./isobar run 11_compression --mine --set comm.compress=acpsgd, with a comm.compress_start below "
+      "train.steps");
 });
 
 }  // namespace
