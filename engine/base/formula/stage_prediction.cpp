@@ -7,6 +7,7 @@
 #include "core/cpu_instructions.h"
 #include "core/error.h"
 #include "core/stage.h"
+#include "formula/compressed_step.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/overlap.h"
@@ -72,13 +73,48 @@ std::vector<double> messages_of(const Config& config, double bytes) {
   return out;
 }
 
+/// Weights are averaged once in comm.local_steps steps, with nothing to hide behind.
+void add_weight_average(const Config& config, const Link& link, double bytes, StepStages& out) {
+  const auto ranks = static_cast<int>(config.run.ranks);
+  const auto steps = static_cast<double>(config.comm.local_steps);
+  out.comm_us = out.comm_total_us = ring_all_reduce_us(link, ranks, bytes) / steps;
+  out.wire_bytes = ring_bytes(ranks, bytes) / steps;
+}
+
+/// Messages of comm.compress, by the walk of formula/compressed_step.h. Their arithmetic is bound by memory:
+/// a cast to 16 bits and back takes 1.5 times a copy of all gradients, and factors read or write them five
+/// times, a copy twice.
+void add_compressed(const Config& config, const Link& link, const std::vector<GradientMatrix>& gradients,
+                    double copy_us, StepStages& out) {
+  const auto ranks = static_cast<int>(config.run.ranks);
+  const bool is_short =
+      config.comm.compress == CompressKind::fp16 || config.comm.compress == CompressKind::bf16;
+  const SchemeStep step{.computing = {.forward_us = out.forward_us, .backward_us = out.backward_us},
+                        .arithmetic_us = (is_short ? 1.5 : 2.5) * copy_us,
+                        .turns = planned_messages(gradients, config.comm)};
+  const double computing_us = out.forward_us + out.backward_us + step.arithmetic_us;
+  out.comm_us = std::max(0.0, compressed_step_us(step, link, ranks) - computing_us);
+  out.backward_us += step.arithmetic_us;
+  const auto turns = static_cast<double>(step.turns.size());
+  for (const StepMessages& messages : step.turns) {
+    for (const PlannedMessage& message : messages) {
+      const auto bytes = static_cast<double>(message.bytes);
+      out.comm_total_us += ring_all_reduce_us(link, ranks, bytes) / turns;
+      out.wire_bytes += ring_bytes(ranks, bytes) / turns;
+    }
+  }
+}
+
 /// Gradients become ready evenly over the backward pass, and all of them at its end where nothing overlaps.
 /// `copy_us`: what copying all gradients once takes.
 void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
-              StepStages& out) {
+              const std::vector<GradientMatrix>& gradients, StepStages& out) {
   const auto ranks = static_cast<int>(config.run.ranks);
-  if (ranks == 1) return;
   const Link link = link_between(config, rates);
+  if (config.comm.compress != CompressKind::none)
+    return add_compressed(config, link, gradients, copy_us, out);
+  if (ranks == 1) return;
+  if (config.comm.average == Averaged::weights) return add_weight_average(config, link, gradient_bytes, out);
   const bool in_buckets = config.comm.sync == SyncKind::buckets;
   // In the order of the declaration the first bucket waits for the last gradient, and all others for it.
   const bool waits = in_buckets && config.comm.bucket_order == BucketOrder::forward;
@@ -184,7 +220,7 @@ StepStages predict_stages(const LessonInfo& lesson, const Config& config, const 
   const double gradient_bytes = 4.0 * static_cast<double>(count_parameters(form.shape).total());
   const double memory_rate = rates.with(threads).memory_bytes_per_s;
   add_comm(config, rates, gradient_bytes, memory_rate > 0 ? 2 * gradient_bytes / memory_rate * kMicro : 0,
-           out);
+           gradient_matrices(form.shape, form.fused_qkv), out);
   out.read_bytes = reading.bytes;
   out.read_us = reading.until_us;
   out.load_us = reads_ahead(config) ? std::max(0.0, reading.until_us - out.step_us()) : reading.until_us;

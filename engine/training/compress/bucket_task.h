@@ -16,15 +16,17 @@ struct Payload {
   Reduce reduce = Reduce::mean;
 };
 
-/// The coroutine that a page writes for its buckets. It runs until its first all-reduce when it is made, and
-/// until the next in each `resume`, which throws what it throws.
+/// The coroutine that a page writes for its buckets. Each `resume` runs it to its next all-reduce, the last
+/// one to its end; what it throws leaves `resume`.
 class [[nodiscard]] BucketTask {
  public:
   struct promise_type {
     BucketTask get_return_object() {
       return BucketTask(std::coroutine_handle<promise_type>::from_promise(*this));
     }
-    std::suspend_never initial_suspend() const noexcept { return {}; }
+    std::suspend_always initial_suspend() const noexcept {
+      return {};
+    }  // what it throws must meet no constructor
     std::suspend_always final_suspend() const noexcept { return {}; }
     void return_void() const noexcept {}
     [[noreturn]] void unhandled_exception() const { throw; }

@@ -102,6 +102,7 @@ class TaskDispatcher final : public BucketDispatcher {
     for (std::size_t bucket = tasks_.size(); bucket < missing_.size() && missing_[bucket] == 0; ++bucket) {
       buckets_.emplace_back(bucket, messenger_, sent_);
       tasks_.push_back(way_(buckets_.back()));
+      tasks_.back().resume();
       if (bucket > 0)
         while (sends_more(bucket - 1)) tasks_[bucket - 1].resume();
     }

@@ -27,14 +27,14 @@ class Columns {
 
   void orthonormalise() {
     for (std::int64_t column = 0; column < factor_.size(1); ++column) {
-      // A column that is shorter than this was spanned by the others: what is left is rounding.
-      const double least = 1e-6 * length(at(column));
+      // What is left of a column that the others span is rounding.
+      double least = 1e-6 * length(at(column));
       project(column);
       for (std::int64_t unit = 0; length(at(column)) <= least && unit < rows_; ++unit) {
         std::fill_n(at(column), rows_, 0.0);
         at(column)[unit] = 1;
+        least = 1e-3;
         project(column);
-        if (length(at(column)) > 1e-3) break;
       }
       const double norm = length(at(column));
       for (std::int64_t row = 0; row < rows_ && norm > 0; ++row) at(column)[row] /= norm;

@@ -32,6 +32,9 @@ void alternate_round(const FactorRound& round);
 
 namespace seams {
 
+inline constinit Seam<at::Tensor(std::int64_t columns, std::int64_t rank, std::int64_t seed,
+                                 const std::string& name, std::int64_t turn, const at::Tensor& like)>
+    random_factor{isobar::random_factor};
 inline constinit Seam<void(const FactorRound&)> alternate_round{isobar::alternate_round};
 
 }  // namespace seams

@@ -80,7 +80,7 @@ class FactorPayloads : public Payloads {
   Leaf& of(std::size_t gradient) { return leaves_[order_[gradient]]; }
 
   at::Tensor first_factor(const Leaf& leaf) const {
-    return random_factor(leaf.matrix.columns, leaf.rank, setting_.seed, leaf.name, turn_, errors_);
+    return seams::random_factor(leaf.matrix.columns, leaf.rank, setting_.seed, leaf.name, turn_, errors_);
   }
 
   /// `values` of each gradient travel, in these buckets.

@@ -28,6 +28,27 @@ StepStages stages(const std::string& name, const std::vector<std::string>& sets,
 /// Of a batch of four pairs of fields.
 constexpr double kBatchBytes = 4.0 * 2 * 20 * 48 * 96 * 4;
 
+TEST_CASE(
+    "compressed gradients send fewer bytes and cost arithmetic, and weights are averaged once in H steps") {
+  const auto with = [](std::vector<std::string> more) {
+    more.insert(more.begin(), {"run.ranks=2", "data.source=synthetic", "comm.link.gbit_per_s=0.1"});
+    return stages("11_compression", more);
+  };
+  const StepStages plain = with({}), power = with({"comm.compress=powersgd"}),
+                   half = with({"comm.compress=bf16"});
+  CHECK(half.wire_bytes == Approx(plain.wire_bytes / 2));
+  CHECK(power.wire_bytes < plain.wire_bytes / 8);
+  CHECK(power.comm_us < half.comm_us);
+  CHECK(half.comm_us < plain.comm_us);
+  CHECK(power.backward_us > half.backward_us);
+  CHECK(half.backward_us > plain.backward_us);
+  CHECK(power.comm_total_us >= power.comm_us);
+  const StepStages once = with({"comm.average=weights"}),
+                   seldom = with({"comm.average=weights", "comm.local_steps=8"});
+  CHECK(once.wire_bytes == Approx(plain.wire_bytes));
+  CHECK(seldom.comm_us == Approx(once.comm_us / 8));
+}
+
 }  // namespace
 
 TEST_CASE("a step of the plain loop is what its operations and bytes take at the rates") {

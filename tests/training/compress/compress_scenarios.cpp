@@ -6,8 +6,11 @@
 #include <cmath>
 
 #include "compress/compressed_sync.h"
+#include "compress/factors.h"
 #include "compress/weight_average.h"
 #include "formula/compression.h"
+#include "formula/link.h"
+#include "support/golden.h"
 #include "support/made_fault.h"
 #include "support/rank_scenarios.h"
 #include "train/sync_world.h"
@@ -35,8 +38,8 @@ CommConfig compressed(const std::string& scheme, std::int64_t rank, double min_r
 
 /// A model whose gradients go the way that lesson 11 has on its page.
 struct Replica {
-  Replica(Comm& comm, const CommConfig& config)
-      : model(kOddVit, FusionConfig{}), compression(model.parameters, comm, config, 5) {
+  Replica(Comm& comm, const CommConfig& config, const FusionConfig& fusion = {})
+      : model(kOddVit, fusion), compression(model.parameters, comm, config, 5) {
     broadcast_weights(model.parameters, comm);
     sync = make_compressed_sync(model.parameters, comm, config, compression,
                                 [this](SentBucket& bucket) -> BucketTask {
@@ -218,8 +221,96 @@ int run_outer(const Words&) {
   return findings.count();
 }
 
+const auto& golden() {
+  static const std::map<std::string, at::Tensor> all = read_golden("compression.safetensors");
+  return all;
+}
+
+/// Steps over given gradients, from given first factors, against those in double precision. golden SCHEME
+int run_golden(const Words& words) {
+  const CommConfig config = compressed(words.at(0), 2, 2);
+  Comm comm = joined(config);
+  Findings findings;
+  seams::random_factor.plug([](std::int64_t, std::int64_t, std::int64_t, const std::string& name,
+                               std::int64_t,
+                               const at::Tensor&) { return golden().at("first." + name).clone(); });
+  const std::vector<std::string> names = {"patch.weight", "pos_embed", "small.weight", "bias"};
+  const auto given = [&](const std::string& what, const std::string& name, std::int64_t step) {
+    return golden().at(what + "." + name).select(0, step);
+  };
+  Parameters parameters;
+  for (const std::string& name : names)
+    parameters.add({.name = name, .full_shape = given("gradients", name, 0).select(0, 0).sizes().vec()});
+  parameters.materialise(1, at::kCPU);
+  Compression compression(parameters, comm, config, 1);
+  const auto sync =
+      make_compressed_sync(parameters, comm, config, compression, [&](SentBucket& bucket) -> BucketTask {
+        while (const auto payload = compression.transform(bucket)) co_await bucket.all_reduce(*payload);
+        compression.finish(bucket);
+      });
+  for (std::int64_t step = 0; step < 4; ++step) {
+    parameters.zero_gradients();
+    sync->begin();
+    at::Tensor loss;  // whose gradients are those given
+    double own = 0, mean = 0;
+    for (const std::string& name : names) {
+      const at::Tensor part =
+          parameters.find(name).tensor.mul(given("gradients", name, step).select(0, comm.rank())).sum();
+      loss = loss.defined() ? loss.add(part) : part;
+      if (golden().count("first." + name) == 0) continue;
+      const at::Tensor errors = given(words.at(0) + ".error", name, step);
+      own += errors.select(0, comm.rank()).square().sum().item<double>();
+      mean += errors.mean(0).square().sum().item<double>();
+    }
+    sync->backward(loss);
+    sync->finish();
+    for (const std::string& name : names) {
+      const at::Tensor exact = given(words.at(0) + ".mean", name, step);
+      const double error =
+          difference(parameters.find(name).tensor.grad().to(at::kDouble).view(exact.sizes()), exact) /
+          largest(exact);
+      findings.check(error <= kGradient, fmt::format("step {}, {}: off by {:.3g}", step, name, error));
+    }
+    const ErrorNorms norms = compression.error_norms(step);
+    findings.check(std::fabs(norms.own - std::sqrt(own)) <= kGradient * std::sqrt(own),
+                   fmt::format("step {}: error {}, not {}", step, norms.own, std::sqrt(own)));
+    findings.check(std::fabs(norms.mean - std::sqrt(mean)) <= kGradient * std::sqrt(mean),
+                   fmt::format("step {}: mean error {}, not {}", step, norms.mean, std::sqrt(mean)));
+  }
+  return findings.count();
+}
+
+/// Messages and bytes of each step against the plan of the formula. plan SCHEME BUCKET_MB joined|split
+int run_plan(const Words& words) {
+  CommConfig config = compressed(words.at(0), 2, 2);
+  config.bucket_mb = std::stod(words.at(1));
+  config.bucket_order = BucketOrder::reverse;
+  Comm comm = joined(config);
+  Findings findings;
+  const bool joins = words.at(2) == "joined";
+  Replica replica(comm, config, {.qkv = joins});
+  const std::vector<StepMessages> kinds = planned_messages(gradient_matrices(kOddVit, joins), config);
+  for (std::size_t step = 0; step < 4; ++step) {
+    const SyncFigures figures = replica.step(comm, static_cast<std::int64_t>(step));
+    const StepMessages& messages = kinds[step % kinds.size()];
+    double bytes = 0;
+    for (const PlannedMessage& message : messages)
+      bytes += ring_bytes(comm.size(), static_cast<double>(message.bytes));
+    findings.check(figures.calls == static_cast<std::int64_t>(messages.size()),
+                   fmt::format("step {}: {} calls, planned {}", step, figures.calls, messages.size()));
+    // Gradients that travel as they lie have gaps between them; each piece of a ring is rounded up.
+    const bool is_whole = words.at(0) == "none" || words.at(0) == "bf16";
+    const double more = static_cast<double>(figures.wire_bytes) - bytes;
+    const double most = is_whole ? 0.01 * bytes : 16.0 * comm.size() * static_cast<double>(messages.size());
+    findings.check(more >= 0 && more <= most,
+                   fmt::format("step {}: {} bytes, planned {}", step, figures.wire_bytes, bytes));
+  }
+  return findings.count();
+}
+
 const AddScenario exact{"exact", run_exact}, kept{"kept", run_kept}, half{"short", run_short},
-    local{"local", run_local}, outer{"outer", run_outer};
+    local{"local", run_local}, outer{"outer", run_outer}, in_double{"golden", run_golden},
+    plan{"plan", run_plan};
 
 }  // namespace
 }  // namespace isobar::compress_scenarios

@@ -24,6 +24,16 @@ TEST_CASE("factors of full rank give the mean gradient") {
   for (const std::string& scheme : kLowRank) passes(2, {"exact", scheme});
 }
 
+TEST_CASE("steps are those of double precision, as PyTorch's hook makes them") {
+  for (const std::string& scheme : kLowRank) passes(3, {"golden", scheme});
+}
+
+TEST_CASE("a step sends the messages and bytes of the plan") {
+  for (const Picks& c :
+       pairs({{"none", "bf16", "powersgd", "acpsgd"}, {"0.03", "25"}, {"joined", "split"}, {"2", "3"}}))
+    passes(std::stoi(c[3]), {"plan", c[0], c[1], c[2]});
+}
+
 TEST_CASE("what arrived and the mean error are all gradients, on all ranks alike") {
   for (const Picks& c : pairs({{"2", "4"}, kLowRank, {"1", "4"}}))
     passes(std::stoi(c[0]), {"kept", c[1], c[2]});

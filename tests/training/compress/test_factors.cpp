@@ -4,6 +4,9 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
 
+#include <stdexcept>
+
+#include "compress/bucket_task.h"
 #include "compress/factors.h"
 #include "support/catch.h"
 #include "support/tolerances.h"
@@ -35,7 +38,12 @@ TEST_CASE("columns become orthonormal and span what they spanned") {
 
 TEST_CASE("columns that depend on one another, or are zero, leave no NaN and keep the rank") {
   const at::Tensor column = normal(9, 1);
-  for (const at::Tensor& factor : {at::zeros({9, 3}), at::mm(column, normal(1, 3)), at::zeros({3, 3})}) {
+  const at::Tensor turned = at::zeros({9, 3});  // its first two columns span the first unit vector
+  turned.select(1, 0)[0] = turned.select(1, 1)[1] = 0.6;
+  turned.select(1, 0)[1] = 0.8;
+  turned.select(1, 1)[0] = -0.8;
+  for (const at::Tensor& factor :
+       {turned, at::zeros({9, 3}), at::mm(column, normal(1, 3)), at::zeros({3, 3})}) {
     orthonormalise(factor);
     CHECK(off_orthonormal(factor) < 1e-6);
   }
@@ -67,6 +75,28 @@ TEST_CASE("a round sends M times the kept factor and leaves the rest as error, t
     CHECK(difference(round.sent, at::mm(matrix, round.kept)) < 1e-5);
     CHECK(difference(round.matrix.add(at::mm(round.sent, round.kept.t())), matrix) < 1e-5);
   }
+}
+
+TEST_CASE("what a task throws leaves resume, in its first part and behind a message") {
+  struct Nobody final : BucketMessenger {
+    int ranks() const override { return 1; }
+    void send(std::size_t, const at::Tensor&, Reduce) override { ++sent; }
+    void wait(std::size_t) override {}
+    int sent = 0;
+  } messenger;
+  std::size_t messages = 0;
+  SentBucket bucket(0, messenger, messages);
+  const auto way = [](SentBucket& own, bool sends) -> BucketTask {
+    if (sends) co_await own.all_reduce({at::zeros({2})});
+    throw std::runtime_error("broken");
+  };
+  BucketTask at_once = way(bucket, false);
+  CHECK_THROWS_AS(at_once.resume(), std::runtime_error);
+  BucketTask later = way(bucket, true);
+  later.resume();
+  CHECK(messenger.sent == 1);
+  CHECK_FALSE(later.done());
+  CHECK_THROWS_AS(later.resume(), std::runtime_error);
 }
 
 }  // namespace isobar::test_factors
