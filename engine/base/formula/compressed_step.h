@@ -13,7 +13,7 @@ namespace isobar {
 /// A step by terms that were measured once, on any link.
 struct SchemeStep {
   OverlappedStep computing;         ///< without what compression adds to it
-  double arithmetic_us = 0;         ///< of compression, on the thread that computes
+  double arithmetic_us = 0;         ///< compression, on the thread that computes
   std::vector<StepMessages> turns;  ///< planned_messages
 };
 

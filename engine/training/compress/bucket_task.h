@@ -1,6 +1,6 @@
 #pragma once
-// A bucket's way through one step as one function of a page: it sends, and goes on where it left off once the
-// ranks have added up.
+// A bucket's way through one step as one function of a page: it sends, and continues where it left off once
+// the ranks have added up.
 #include <coroutine>
 #include <cstddef>
 #include <exception>

@@ -84,7 +84,7 @@ struct FactorSetting {
   bool warm_start = true;
   std::int64_t seed = 1;
   bool flat_positions = false;                      ///< the positions [1, N, E] are one row
-  std::int64_t first_cap_bytes = 0, cap_bytes = 0;  ///< of gradients (bucket_plan.h)
+  std::int64_t first_cap_bytes = 0, cap_bytes = 0;  ///< caps of gradients (bucket_plan.h)
 };
 std::unique_ptr<Payloads> make_power_payloads(const Parameters& parameters, const FactorSetting& setting);
 std::unique_ptr<Payloads> make_alternate_payloads(const Parameters& parameters, const FactorSetting& setting);

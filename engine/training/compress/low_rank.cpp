@@ -253,7 +253,7 @@ class AlternatePayloads final : public FactorPayloads {
     }
   }
 
-  std::array<Messages, 2> messages_;  ///< of P, of Q
+  std::array<Messages, 2> messages_;  ///< P, then Q
   bool sends_p_ = true;
 };
 

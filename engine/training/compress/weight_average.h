@@ -33,7 +33,7 @@ class WeightAverage {
   Parameters& parameters_;
   Comm& comm_;
   CommConfig config_;
-  std::int64_t steps_;   ///< of the run
+  std::int64_t steps_;   ///< all steps
   at::Tensor start_;     ///< w_before, as long as the flat weights; undefined: the plain mean
   at::Tensor velocity_;  ///< v
 };

@@ -135,7 +135,7 @@ class GradientBuckets final : private BucketMessenger {
   std::int64_t began_us_ = 0;
   std::int64_t backward_us_ = 0;
   std::unique_ptr<BucketDispatcher> dispatcher_;
-  std::size_t buckets_ = 0;             ///< as planned
+  std::size_t buckets_ = 0;             ///< in the plan
   std::vector<Message> held_;           ///< without overlap, until backward is done
   std::vector<Work> works_;             ///< by bucket
   std::vector<CollectiveTimes> times_;  ///< by bucket

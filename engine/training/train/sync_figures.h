@@ -27,7 +27,7 @@ struct SyncFigures {
   std::int64_t backward_wait_us = 0;  ///< the host stood still for a message in the middle of backward
   std::int64_t waited_us = 0;  ///< behind its own backward pass, for ranks that came later to a collective
 
-  /// Of one step: what was sent besides.
+  /// Adds what else was sent in the step.
   SyncFigures& operator+=(const SyncFigures& more) {
     total_us = total_us < 0 || more.total_us < 0 ? -1 : total_us + more.total_us;
     calls += more.calls;

@@ -87,7 +87,8 @@ TEST_CASE("what a task throws leaves resume, in its first part and behind a mess
   std::size_t messages = 0;
   SentBucket bucket(0, messenger, messages);
   const auto way = [](SentBucket& own, bool sends) -> BucketTask {
-    if (sends) co_await own.all_reduce({at::zeros({2})});
+    const Payload payload{at::zeros(2)};
+    if (sends) co_await own.all_reduce(payload);
     throw std::runtime_error("broken");
   };
   BucketTask at_once = way(bucket, false);
