@@ -18,7 +18,7 @@ struct StepResult {
   std::int64_t samples = 0;
   std::int64_t epoch = 0;
   SyncFigures sync = {};  ///< averaging of gradients; 0 calls = there was none
-  ErrorNorms error = {};  ///< of compression
+  ErrorNorms error = {};  ///< what compression left out
 };
 
 class Recorder;
