@@ -25,6 +25,7 @@ constexpr std::array kUnits = {
     Unit{"samples/s", "a throughput", 1, true, false, "sample/s|samples per second|samples a second"},
     Unit{"MB/s", "a data rate", 1, true, false, "mb/s"},
     Unit{"GB/s", "a data rate", 1e3, true, false, "gb/s"},
+    Unit{"Gb/s", "a data rate", 125, true, false, "Gbit/s|gbit/s"},
     Unit{"B", "a size", 1, false, false, "byte|bytes"},
     Unit{"kB", "a size", 1e3, false, false, "kb|KB"},
     Unit{"KiB", "a size", 1024.0, false, false, "kib|kiB"},

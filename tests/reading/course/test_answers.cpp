@@ -39,6 +39,7 @@ TEST_CASE("a number may have a unit of its own, separators, an exponent, or be a
   CHECK(number_of_answer("x", "3/4") == 0.75);
   CHECK(number_of_answer("x", "1.8x") == 1.8);
   CHECK(number_of_answer("x", "2 times") == 2);
+  CHECK(number_of_answer("GB/s", "10 Gb/s") == 1.25);
   CHECK(number_of_answer("%", "12 %") == 12);
   CHECK(number_of_answer("%", "12") == 12);
   CHECK(number_of_answer("%", "3/4") == 75);
@@ -73,7 +74,7 @@ TEST_CASE("what is not a number, or cannot be one of this unit, is refused in a 
            {"ms", "3/0", "nothing can be divided by 0", "a number in ms"},
            {"ms", "24 parsecs", "\"parsecs\" is not a unit", "us, ms, s, min"},
            {"GiB", "24 ms", "ms is a unit of time; a size is asked for", "give it in GiB"},
-           {"GB/s", "10 Gb/s", "is not a unit that fits here", "eight bits are a byte"},
+           {"GB/s", "10 Mb/s", "is not a unit that fits here", "eight bits are a byte"},
            {"ms", "-3", "cannot be negative", "0 or more"},
            {"GPUs", "-1", "a number of GPUs cannot be negative", "0 or more"},
            {"GPUs", "2.5", "a number of GPUs is a whole number", "nearest whole"},
