@@ -84,7 +84,9 @@ Table cases_table(const Cases& cases, const std::vector<RunComparison>& against)
 
 Table comm_table(const Cases& cases) {
   Table out = {.columns = {"", "a step"}, .left = 2};
-  const std::vector<const Figure*> figures = figures_in(FigureTable::comm);
+  std::vector<const Repeats*> repeats;
+  for (const RunCase& one : cases) repeats.push_back(&one.repeats);
+  const std::vector<const Figure*> figures = reported_in(FigureTable::comm, repeats);
   for (const Figure* const figure : figures) out.columns.push_back(figure->head);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     if (!has_comm(cases[i].repeats)) continue;

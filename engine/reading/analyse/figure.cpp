@@ -25,6 +25,7 @@ Value of_message(const SteadyFigures& run, const Part& part) {
 using enum Quantity;
 using enum Better;
 constexpr const char* kTraces = "run.trace_steps";
+constexpr const char* kErrors = "comm.error_every";
 
 constexpr Figure kFigures[] = {
     {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, Made::timed,
@@ -48,6 +49,8 @@ constexpr Figure kFigures[] = {
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::overlap); }, kTraces},
     {"last_bucket", "last bucket", share, less, FigureTable::comm, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::last_bucket); }, kTraces},
+    {"compress_us", "compress ms", time, less, FigureTable::comm, 1, Made::timed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::compress_us); }, "comm.compress"},
     {"samples_per_s_rank", "samples/s a rank", rate, more, FigureTable::none, 1, Made::timed,
      [](const SteadyFigures& run) {
        const auto ranks = static_cast<double>(std::max<std::int64_t>(1, run.view.summary.world));
@@ -101,6 +104,10 @@ constexpr Figure kFigures[] = {
      }},
     {"skipped", "skipped", count, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return Value(static_cast<double>(run.view.summary.skipped)); }},
+    {"error_norm", "error", score, less, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) { return run.last("error_norm"); }, kErrors},
+    {"mean_error_norm", "mean error", score, less, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) { return run.last("mean_error_norm"); }, kErrors},
     {"launches", "launches", count, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return run.last("launches"); }},
     {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, Made::counted,

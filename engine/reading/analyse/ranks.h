@@ -22,15 +22,17 @@ namespace isobar {
 struct StepComm {
   std::optional<double> comm_total_us;  ///< time in which something was under way
   std::optional<double> comm_calls;
-  std::optional<double> wire_bytes;  ///< bytes that it sent
-  std::optional<double> tp_calls;    ///< calls of layers that ranks share among them
+  std::optional<double> wire_bytes;   ///< bytes that it sent
+  std::optional<double> compress_us;  ///< arithmetic of compressed gradients
+  std::optional<double> tp_calls;     ///< calls of layers that ranks share among them
   std::optional<double> tp_wire_bytes;
 };
 /// With their names in the stream.
-inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 5> kStepComm = {
+inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 6> kStepComm = {
     {{"comm_total_us", &StepComm::comm_total_us},
      {"comm_calls", &StepComm::comm_calls},
      {"wire_bytes", &StepComm::wire_bytes},
+     {"compress_us", &StepComm::compress_us},
      {"tp_calls", &StepComm::tp_calls},
      {"tp_wire_bytes", &StepComm::tp_wire_bytes}}};
 

@@ -143,6 +143,7 @@ std::string comm_sentence(const RanksView& view) {
     out += fmt::format(" ({:.6g} and {} of them in layers that ranks share)", *comm.tp_calls,
                        value_text(Quantity::bytes, *comm.tp_wire_bytes));
   }
+  if (comm.compress_us > 0) out += fmt::format("; compression {:.2f} ms", *comm.compress_us * 1e-3);
   if (comm.busbw_gb_per_s) out += fmt::format("; bus {:.2f} GB/s", *comm.busbw_gb_per_s);
   return out;
 }
@@ -188,9 +189,9 @@ Json ranks_json(const RanksView& view) {
     overlap_first_step = figures.overlap_of.first;
     overlap_last_step = figures.overlap_of.last;
   }
-  const Json comm = ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.tp_calls,
-                                 figures.tp_wire_bytes, figures.busbw_gb_per_s, figures.overlap,
-                                 figures.last_bucket, overlap_first_step, overlap_last_step);
+  const Json comm = ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.compress_us,
+                                 figures.tp_calls, figures.tp_wire_bytes, figures.busbw_gb_per_s,
+                                 figures.overlap, figures.last_bucket, overlap_first_step, overlap_last_step);
   const Json straggler = straggler_json(view), lost = lost_rank_sentences(view, view.ranks.size()),
              ranks = json_of(rows);
   return ISOBAR_NAMED(view.world, view.replicas, view.hosts(), view.steps, view.first_step, view.last_step,

@@ -16,13 +16,14 @@ namespace {
 
 /// Two ranks whose steps have so many calls, of which 5 ms are exposed; traced, with 3 of 4 ms beside
 /// backward.
-void write_run(const std::filesystem::path& folder, int calls, bool is_traced) {
+void write_run(const std::filesystem::path& folder, int calls, bool is_traced, int compress_us = 0) {
   std::filesystem::create_directory(folder);
   MadeRanks made;
   made.config = "[comm]\nbucket_mb = " + std::to_string(calls) + "\n";
-  made.more = [calls](int, int, JsonLine& line) {
+  made.more = [=](int, int, JsonLine& line) {
     line.add("forward_us", 30'000).add("backward_us", 20'000).add("comm_us", 5'000);
     if (calls > 0) line.add("comm_total_us", 20'000).add("comm_calls", calls);
+    if (compress_us > 0) line.add("compress_us", compress_us);
   };
   made.write(folder);
   if (!is_traced) return;
@@ -92,8 +93,8 @@ TEST_CASE("calls, exposed time, overlap and the last bucket are columns, where t
   write_run(folder / "traced", 3, true);
   write_run(folder / "bare", 3, false);
   write_run(folder / "silent", 0, false);
-  CHECK(comm_cells(folder / "traced") == TableRow{"3", "5.00", "75.0 %", "100.0 %"});
-  CHECK(comm_cells(folder / "bare") == TableRow{"3", "5.00", "-", "-"});
+  CHECK(comm_cells(folder / "traced") == TableRow{"3", "5.00", "75.0 %", "100.0 %", "-"});
+  CHECK(comm_cells(folder / "bare") == TableRow{"3", "5.00", "-", "-", "-"});
   Json bare;
   add_figures(bare, FigureTable::comm, {steady_figures(folder / "bare")});
   CHECK(bare["overlap"] == Json());
@@ -109,7 +110,11 @@ TEST_CASE("a comparison shows what communication costs each run, and nothing whe
   write_run(folder / "b", 3, true);
   const std::string text = text_of(compare_report(read_cases({folder / "a", folder / "b"}), 100, 120));
   CHECK_THAT(text, says("A  communication") && says("B  communication") && says("last bucket"));
-  CHECK_THAT(text, says("9        5.00") && says("3        5.00"));
+  CHECK_THAT(text, says("9        5.00") && says("3        5.00") && !says("compress ms"));
+  write_run(folder / "c", 6, true, 2500);
+  const std::string compressed = text_of(compare_report(read_cases({folder / "a", folder / "c"}), 100, 120));
+  CHECK_THAT(compressed, says("compress ms") && says("2.50"));
+  CHECK_THAT(comm_sentence(read_ranks(folder / "c")), says("; compression 2.50 ms"));
   MadeRuns runs;
   const auto one = runs.add("one", {}), two = runs.add("two", {.keys = {{"data.workers", "2"}}});
   CHECK_THAT(text_of(compare_report(read_cases({one, two}), 100, 120)), !says("communication"));
