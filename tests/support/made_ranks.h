@@ -18,6 +18,7 @@ struct MadeRanks {
   int world = 2;
   int steps = 20;
   std::int64_t samples = 8;  ///< a step and rank
+  std::string lesson = "06_ddp";
   std::string host = "node-1";
   std::string end = "done";  ///< "" = no end line
   std::int64_t pid = 0;
@@ -32,7 +33,7 @@ struct MadeRanks {
   std::string stream(int rank) const {
     std::string out = JsonLine("run")
                           .add("schema", 1)
-                          .add("lesson", "06_ddp")
+                          .add("lesson", lesson)
                           .add("rank", rank)
                           .add("world", world)
                           .add("device", "cpu")

@@ -69,6 +69,7 @@ class AllRuns {
       made.config = "[run]\nranks = " + std::to_string(world) + "\n";
       made.more = [](int, int, JsonLine& line) {
         line.add("forward_us", 50'000).add("comm_us", 10'000).add("comm_total_us", 20'000);
+        line.add("error_norm", 2).add("mean_error_norm", 1);
       };
       made.notes = [](int) {
         std::string out;
@@ -137,6 +138,13 @@ struct RuleCase {
   } runs;
 };
 
+const With kDefended = {{"slow", {"data.workers=2", "amp.mode=tf32"}},
+                        {"times", {"1.8"}},
+                        {"within", {"1"}},
+                        {"budget", {"100"}}};
+const With kMadeAllReduce = {
+    {"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}};
+
 const std::vector<RuleCase>& rule_cases() {
   using R = RuleCase::Runs;
   static const std::vector<RuleCase> cases = {
@@ -152,8 +160,10 @@ const std::vector<RuleCase>& rule_cases() {
       {"buffers_apart", {{"run", {"w2"}}}, "", R::ranks},
       {"calculation", {{"is", {"2 * 4"}}, {"beside", {"half 4 / 2"}}}, "GPUs", R::none},
       {"chunk_owner", {{"run", {"w1"}}, {"rank", {"1"}}}, "", R::all_reduces},
+      {"compression_ratio", {{"preset", {"base"}}}, "x", R::none},
       {"curve", {{"healthy", {"w1"}}, {"fault", {"w2"}}}, "", R::pair},
       {"descent_best", {{"what", {"turn"}}}, "", R::paths},
+      {"error_growth", {{"run", {"w2"}}}, "", R::ranks},
       {"feedable", {{"run", {"w1"}}}, "devices", R::pair},
       {"fixed", {{"key", {"norms"}}}, "", R::none},
       {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
@@ -163,22 +173,15 @@ const std::vector<RuleCase>& rule_cases() {
       {"line", {{"anchors", {"main("}}}, "", R::none},
       {"link_fit", {{"run", {"w1"}}, {"what", {"latency"}}}, "ms", R::all_reduces},
       {"loss_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+      {"losses_apart", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
       {"made", {{"of", {"samples_per_s"}}, {"least", {"1"}}}, "", R::made},
-      {"made_all_reduce",
-       {{"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}},
-       "",
-       R::made_all_reduces},
-      {"made_defended",
-       {{"slow", {"data.workers=2", "amp.mode=tf32"}},
-        {"times", {"1.8"}},
-        {"within", {"1"}},
-        {"budget", {"100"}}},
-       "",
-       R::made_three},
+      {"made_all_reduce", kMadeAllReduce, "", R::made_all_reduces},
+      {"made_defended", kDefended, "", R::made_three},
       {"made_descent", {{"what", {"samples"}}, {"most", {"1e6"}}, {"rest", {"10"}}}, "", R::made_path},
       {"made_no_gain", {}, "", R::made_ranks},
       {"made_overlap", {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}}, "", R::made},
       {"overlapping_track", {{"run", {"w1"}}}, "", R::pair},
+      {"pays", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
       {"published", {{"above", {"dali"}}, {"below", {"fp32"}}, {"year", {"2023"}}}, "x", R::none},
       {"quickest_all_reduce",
        {{"ranks", {"64"}}, {"mb", {"1"}}, {"latency_us", {"5"}}, {"gbit_per_s", {"100"}}},
@@ -189,6 +192,7 @@ const std::vector<RuleCase>& rule_cases() {
       {"ring_overtakes", {{"base", {"w1"}}, {"other", {"w2"}}}, "MB", R::all_reduces},
       {"skill", {{"run", {"w1"}}}, "", R::pair},
       {"skips", {}, "", R::pair},
+      {"slow_reason", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
       {"stable_rate", {{"runs", {"w1", "w2"}}}, "lr", R::rates},
       {"step_overhead", {}, "", R::paths},
       {"straggler", {{"run", {"w2"}}}, "", R::ranks}};
