@@ -69,6 +69,7 @@ class BucketSync final : public GradientSync {
   std::vector<CollectiveTimes> exchange() override {
     std::vector<CollectiveTimes> times = buckets_.finish();
     figures_ = buckets_.figures();
+    stood_still_ = buckets_.stood_still();
     return times;
   }
 

@@ -149,6 +149,7 @@ void GradientBuckets::begin() {
   held_.clear();
   is_ready_.assign(places_.size(), false);
   arrivals_.clear();
+  stood_still_.clear();
   dispatcher_->begin();
   works_.resize(dispatcher_->messages(buckets_));
   times_.assign(works_.size(), {});
@@ -181,7 +182,9 @@ void GradientBuckets::wait(std::size_t bucket) {
   if (!works_.at(bucket).is_open())
     throw Error(fmt::format("bucket {} is waited for and was not sent", bucket),
                 fmt::format("{} buckets", works_.size()), kEachOnce, Exit::failed);
+  const std::int64_t begin_us = steady_us();
   times_[bucket] = works_[bucket].wait();
+  stood_still_.push_back({begin_us, steady_us()});
 }
 
 void GradientBuckets::check_arrivals() const {

@@ -51,6 +51,12 @@ struct DispatchFigures {
   std::int64_t backward_wait_us = 0;  ///< standing still for a message while backward was not done
 };
 
+/// The thread stood still for a message.
+struct StoodStill {
+  std::int64_t begin_us = 0;  ///< on the steady clock
+  std::int64_t end_us = 0;
+};
+
 /// One thread calls it: `begin`, `ready` once for each gradient, `finish`; after a step that threw, `begin`.
 class BucketDispatcher {
  public:
@@ -108,7 +114,8 @@ class GradientBuckets final : private BucketMessenger {
   const std::vector<Arrival>& arrivals() const { return arrivals_; }
   std::int64_t backward_us() const { return backward_us_; }  ///< time of backward since `begin`
   DispatchFigures figures() const { return dispatcher_->figures(); }
-  std::size_t count() const { return works_.size(); }  ///< messages of a step
+  const std::vector<StoodStill>& stood_still() const { return stood_still_; }  ///< since `begin`, in turn
+  std::size_t count() const { return works_.size(); }                          ///< messages of a step
 
  private:
   struct Message {
@@ -139,6 +146,7 @@ class GradientBuckets final : private BucketMessenger {
   std::vector<Message> held_;           ///< without overlap, until backward is done
   std::vector<Work> works_;             ///< by bucket
   std::vector<CollectiveTimes> times_;  ///< by bucket
+  std::vector<StoodStill> stood_still_;
 };
 
 }  // namespace isobar

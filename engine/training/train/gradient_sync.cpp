@@ -25,15 +25,19 @@ std::int64_t covered_us(std::vector<CollectiveTimes> times) {
   return covered;
 }
 
-/// Who held this rank up once its own backward pass was done, and for how long: what lies between the end of
-/// the collective before (or its own last call) and the call of the last rank, over all collectives.
-void add_waits(const std::vector<CollectiveTimes>& times, SyncFigures& figures) {
+/// Who held this rank up while it stood still, and for how long: what lies between the end of the collective
+/// before and the call of the last rank, over all collectives.
+void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
+               SyncFigures& figures) {
+  if (stood.empty()) stood.push_back({times.back().ready_us, times.back().end_us});
   std::map<int, std::int64_t> waits_us;
-  std::int64_t stood_us = times.back().ready_us;
+  std::int64_t done_us = 0;
   for (const CollectiveTimes& one : times) {
     if (one.last_rank < 0) return;  // it is not known who came when
-    waits_us[one.last_rank] += std::max<std::int64_t>(0, one.begin_us - stood_us);
-    stood_us = std::max(stood_us, one.end_us);
+    for (const StoodStill& still : stood)
+      waits_us[one.last_rank] +=
+          std::max<std::int64_t>(0, std::min(still.end_us, one.begin_us) - std::max(still.begin_us, done_us));
+    done_us = std::max(done_us, one.end_us);
   }
   figures.waited_for = times.back().last_rank;
   for (const auto& [rank, wait_us] : waits_us) {
@@ -106,7 +110,7 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
   if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))
     sent_.total_us = -1;
   else
-    add_waits(times, sent_);
+    add_waits(times, stood_still_, sent_);
   if (sent_.waited_for >= 0) sent_.waited_for = world_rank(comm_, sent_.waited_for);
   return sent_;
 }

@@ -90,7 +90,8 @@ class GradientSync {
   Comm& comm_;
   CommConfig config_;
   Reduce reduce_;
-  DispatchFigures figures_;  ///< `exchange` fills in what it has
+  DispatchFigures figures_;              ///< `exchange` fills in what it has
+  std::vector<StoodStill> stood_still_;  ///< where `exchange` has it; empty: it waited from its last call on
 
  private:
   CommCounts before_;

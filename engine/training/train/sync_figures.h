@@ -25,7 +25,7 @@ struct SyncFigures {
   std::int64_t compress_us = 0;       ///< arithmetic of compression, on the host; in backward and behind it
   std::int64_t late_compress_us = 0;  ///< part of it behind backward, which is no communication
   std::int64_t backward_wait_us = 0;  ///< the host stood still for a message in the middle of backward
-  std::int64_t waited_us = 0;  ///< behind its own backward pass, for ranks that came later to a collective
+  std::int64_t waited_us = 0;         ///< the host stood still for ranks that came later to a collective
 
   /// Adds what else was sent in the step.
   SyncFigures& operator+=(const SyncFigures& more) {

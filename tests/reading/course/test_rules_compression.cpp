@@ -173,7 +173,7 @@ TEST_CASE("each term is what it is of, whatever the others are") {
     other.*part += by;
     return slow_terms(plain, other, link);
   };
-  CHECK(more(&RunTimes::step_us, 7).contention_us == 7);          // the same computing takes longer
+  CHECK(more(&RunTimes::step_us, 7).contention_us == 7);          // computing takes longer
   CHECK(more(&RunTimes::under_way_us, 7).above_formula_us == 7);  // longer than by the formula ...
   CHECK(more(&RunTimes::under_way_us, 7).contention_us == 7);
   CHECK(more(&RunTimes::under_way_us, 7).lost_overlap_us == -7);  // ... and hidden
