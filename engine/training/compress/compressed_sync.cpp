@@ -133,7 +133,7 @@ std::unique_ptr<GradientSync> make_compressed_sync(Parameters& parameters, Comm&
                               BucketsToSend buckets, BucketMessenger& messenger) {
     return std::make_unique<TaskDispatcher>(std::move(buckets), messenger, overlap, compression, way);
   };
-  return make_bucket_sync(parameters, comm, config, std::move(parts));
+  return make_sync_of_parts(parameters, comm, config, std::move(parts));
 }
 
 }  // namespace isobar

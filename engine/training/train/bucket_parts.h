@@ -25,8 +25,8 @@ inline BucketParts own_bucket_parts(const CommConfig& config, int /*ranks*/) {
 }
 
 /// make_bucket_sync of gradient_sync.h, with these parts in place of those of the seam.
-std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                               BucketParts parts);
+std::unique_ptr<GradientSync> make_sync_of_parts(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                 BucketParts parts);
 
 namespace seams {
 

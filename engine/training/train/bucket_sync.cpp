@@ -118,11 +118,11 @@ class BucketSync final : public GradientSync {
 }  // namespace
 
 std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config) {
-  return make_bucket_sync(parameters, comm, config, seams::bucket_parts(config, comm.size()));
+  return make_sync_of_parts(parameters, comm, config, seams::bucket_parts(config, comm.size()));
 }
 
-std::unique_ptr<GradientSync> make_bucket_sync(Parameters& parameters, Comm& comm, const CommConfig& config,
-                                               BucketParts parts) {
+std::unique_ptr<GradientSync> make_sync_of_parts(Parameters& parameters, Comm& comm, const CommConfig& config,
+                                                 BucketParts parts) {
   return std::make_unique<BucketSync>(parameters, comm, config, std::move(parts));
 }
 
