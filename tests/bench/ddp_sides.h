@@ -1,0 +1,64 @@
+#pragma once
+// The sides of a data-parallel bench: ranks of ours (ddp_worker.cpp) and of PyTorch's (peers/ddp_peer.py), on
+// one machine.
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/bench_report.h"
+#include "bench/worker.h"
+
+namespace isobar {
+
+inline constexpr int kDdpRanks = 2;
+
+/// What joins the ranks.
+struct DdpWire {
+  std::string interface = "lo";               ///< the network interface that they meet on
+  std::vector<std::string> enter = {};        ///< words before the command of rank 1
+  std::vector<std::string> environment = {};  ///< "NAME=value"
+};
+
+/// The ranks of one side.
+class DdpSide {
+ public:
+  DdpSide(const std::string& name, const std::vector<std::string>& words,
+          const std::vector<std::string>& environment, const std::filesystem::path& folder,
+          const DdpWire& wire);
+
+  /// The answers of all ranks to one command.
+  std::vector<nlohmann::json> ask(const std::string& command);
+
+  /// Losses of ten steps, means over the ranks.
+  std::vector<double> losses() { return ask("losses 10").front()["losses"]; }
+
+  /// Median of one block's steps, each as long as its slowest rank's, in milliseconds.
+  double block(int steps);
+
+ private:
+  std::vector<std::unique_ptr<Worker>> ranks_;
+};
+
+/// What both sides train (case_sheet.h), on one thread a rank. Error (exit code 2) for a batch that the ranks
+/// cannot share.
+nlohmann::ordered_json ddp_sheet(const std::string& preset);
+
+/// Both read case.json in `folder`, where rank 0 of ours writes weights and batches: ours come first.
+/// `peers`: require_peers.
+std::unique_ptr<DdpSide> our_ddp_side(const std::string& name, const std::filesystem::path& folder,
+                                      const DdpWire& wire = {});
+std::unique_ptr<DdpSide> python_ddp_side(const std::filesystem::path& folder,
+                                         const std::filesystem::path& peers, const DdpWire& wire = {});
+
+/// DDP can copy gradients into its buckets, or have them be views of those: sets its ranks up in the form
+/// that is quicker, running. Its words for the name of a row. `more`: further words of the command.
+std::string set_up_quicker_form(DdpSide& python, const std::string& more = "");
+
+/// Between the losses of ten steps. Error (exit code 1) where it is above `tolerance`.
+double largest_difference(const std::string& name, double tolerance, DdpSide& ours, DdpSide& peer);
+
+/// Fills `row` with blocks of steps of both sides in turn; how many steps a block has.
+int measure_in_turn(PairedRow& row, int pairs, bool quick, DdpSide& ours, DdpSide& peer);
+
+}  // namespace isobar
