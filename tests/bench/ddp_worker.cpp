@@ -1,20 +1,25 @@
-// One rank of the data-parallel step of `bench ddp`. Usage: bench_ddp_worker FOLDER, which holds case.json,
-// in the environment of a rank; rank 0 writes the weights and batches that both sides use. Then it answers
-// commands (worker.h), which all ranks must get.
+// One rank of the data-parallel step of `bench ddp` and `bench compress`. Usage: bench_ddp_worker FOLDER,
+// which holds case.json, in the environment of a rank; rank 0 writes the weights and batches that both sides
+// use. Then it answers commands (worker.h), which all ranks must get.
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
 #include "bench/serve.h"
 #include "bench/worker_data.h"
 #include "comm/comm.h"
+#include "compress/compressed_sync.h"
+#include "compress/factors.h"
 #include "core/error.h"
 #include "core/files.h"
 #include "data/loader.h"
 #include "device/device.h"
+#include "formula/compression.h"
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
 #include "model/vit.h"
@@ -32,11 +37,13 @@ namespace fs = std::filesystem;
 
 namespace {
 
+constexpr std::int64_t kSeed = 1;
+
 /// A model with all that trains it, averaged over `comm`.
 class Replica {
  public:
   Replica(bool fused, const VitShape& shape, const OptimConfig& optim, const fs::path& weights, Comm& comm,
-          const CommConfig& config)
+          const CommConfig& config, const fs::path& factors)
       : optim_(optim), scaler_({.mode = AmpMode::none}, at::kCPU) {
     if (fused) {
       loss_ = [model = FusedVit(parameters_, shape, {}, AttentionKind::automatic)](const Batch& batch) {
@@ -48,11 +55,22 @@ class Replica {
         return relative_l2(model(batch.input), batch.target);
       };
     }
-    parameters_.materialise(1, at::kCPU);
+    parameters_.materialise(kSeed, at::kCPU);
     load_weights(parameters_, weights);
     broadcast_weights(parameters_, comm);
     adam_ = std::make_unique<FusedAdam>(parameters_, optim_, FusionConfig{});
-    sync_ = make_gradient_sync(parameters_, comm, config);
+    if (config.compress == CompressKind::none) {
+      sync_ = make_gradient_sync(parameters_, comm, config);
+      return;
+    }
+    compression_.emplace(parameters_, comm, config, kSeed);
+    if (comm.rank() == 0) write_first_factors(config, factors);
+    sync_ = make_compressed_sync(parameters_, comm, config, *compression_,
+                                 [this](SentBucket& bucket) -> BucketTask {
+                                   while (const auto payload = compression_->transform(bucket))
+                                     co_await bucket.all_reduce(*payload);
+                                   compression_->finish(bucket);
+                                 });
   }
 
   at::Tensor step(const Batch& batch) {
@@ -66,8 +84,22 @@ class Replica {
   }
 
  private:
+  /// What the compression begins with, for PyTorch's side to begin with, too.
+  void write_first_factors(const CommConfig& config, const fs::path& file) {
+    NamedTensors out;
+    for (const ParameterLeaf& leaf : parameters_.leaves()) {
+      const GradientMatrix matrix = matrix_of(leaf.tensor.sizes().vec());
+      if (!is_compressed(matrix, config.compress_rank, config.compress_min_ratio)) continue;
+      out.emplace_back(leaf.name,
+                       random_factor(matrix.columns, matrix.rank(config.compress_rank), kSeed, leaf.name,
+                                     /*turn=*/0, leaf.tensor));
+    }
+    write_tensors(file, out);
+  }
+
   OptimConfig optim_;
   Parameters parameters_;
+  std::optional<Compression> compression_;
   std::function<at::Tensor(const Batch&)> loss_;
   std::unique_ptr<FusedAdam> adam_;
   GradScaler scaler_;
@@ -77,7 +109,8 @@ class Replica {
 class Rank {
  public:
   explicit Rank(const fs::path& folder)
-      : weights_(folder / "weights.safetensors"),
+      : folder_(folder),
+        weights_(folder / "weights.safetensors"),
         sheet_(Json::parse(read_text_file(folder / "case.json", 1 << 20))),
         environment_(read_rank_environment()),
         shape_(shape_of(sheet_)) {
@@ -90,18 +123,26 @@ class Rank {
     if (environment_.rank != 0) return;
     Parameters parameters;
     const Vit model(parameters, shape_);
-    parameters.materialise(1, at::kCPU);
+    parameters.materialise(kSeed, at::kCPU);
     save_weights(parameters, weights_);
   }
 
-  /// reset MODEL BACKEND SYNC: from now on the step of this kind, from the first weights. MODEL: plain,
-  /// fused.
+  /// reset MODEL BACKEND SYNC [RANK START]: from now on the step of this kind, from the first weights. MODEL:
+  /// plain, fused. RANK above 0: by PowerSGD behind the first START steps, in one bucket, as the peer does
+  /// it.
   Json reset(const Words& words) {
     CommConfig config;
     config.backend = testing::named<BackendKind>(words.at(1));
     config.sync = testing::named<SyncKind>(words.at(2));
     config.timeout_s = 60;
     config.probe = false;
+    if (config.backend == BackendKind::gloo) config.interface = std::getenv("GLOO_SOCKET_IFNAME");
+    if (words.size() > 3 && words.at(3) != "0") {
+      config.compress = CompressKind::powersgd;
+      config.compress_rank = std::stoi(words.at(3));
+      config.compress_start = std::stoi(words.at(4));
+      config.bucket_mb = config.first_bucket_mb = 1024;
+    }
     replica_.reset();
     if (comms_.count(words.at(1)) == 0) {
       RankEnvironment environment = environment_;
@@ -109,7 +150,8 @@ class Rank {
       comms_.emplace(words.at(1), Comm(environment, config, false));
     }
     Comm& comm = comms_.at(words.at(1));
-    replica_ = std::make_unique<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm, config);
+    replica_ = std::make_unique<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm, config,
+                                         folder_ / "factors.safetensors");
     comm_ = &comm;
     steps_ = 0;
     return {{"backend", comm.backend()}};
@@ -156,7 +198,7 @@ class Rank {
 
   at::Tensor step() { return replica_->step(batches_[steps_++ % batches_.size()]); }
 
-  fs::path weights_;
+  fs::path folder_, weights_;
   Json sheet_;
   RankEnvironment environment_;
   VitShape shape_;

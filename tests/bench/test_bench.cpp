@@ -273,14 +273,16 @@ TEST_CASE("wrong words and missing peers are refused with a way out", "[.][night
     words.front() = bin(words.front());
     return run_process(words, {.environment = {"ISOBAR_PREFIX=" + folder.path().string(), "ISOBAR_PEERS="}});
   };
-  for (const char* name : {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_rungs",
-                           "bench_normalise", "bench_emulated", "bench_telemetry", "bench_comm"}) {
+  for (const char* name :
+       {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_rungs", "bench_normalise",
+        "bench_emulated", "bench_telemetry", "bench_comm", "bench_compress"}) {
     CHECK(bench({name, "--help"}).code == 0);
     const ProcessResult wrong = bench({name, "--qick"});
     CHECK(wrong.code == 2);
     CHECK_THAT(wrong.err, says("--qick") && says("--help"));
   }
-  for (const char* name : {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_rungs"}) {
+  for (const char* name :
+       {"bench_step", "bench_start", "bench_loader", "bench_fusion", "bench_rungs", "bench_compress"}) {
     const ProcessResult missing = bench({name, "--quick"});
     CHECK(missing.code == 2);
     CHECK_THAT(missing.err, says("are not here") && says("./isobar bench"));
