@@ -1,4 +1,5 @@
-// Pictures: the ways of buckets beside one backward pass; bytes and calls of a step of the full-size model.
+// Pictures: the ways of buckets beside one backward pass; bytes and calls of a step of the full-size model;
+// the error of a run, and how far the losses of two runs lie apart.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -148,6 +149,83 @@ float paint_bytes(Sketch& sketch, PlotPoint at, float width) {
       });
 }
 
+/// Over its steps; without points where the run has no such curve.
+ChartLine curve_line(const RunSeries& series, const char* name, std::string words) {
+  ChartLine out{.words = std::move(words)};
+  const CurveRef found = series.find(name);
+  if (!found) return out;
+  for (std::size_t i = 0; i < found.curve->y.size(); ++i)
+    out.points.push_back({found.places->step[found.curve->row(i)], found.curve->y[i]});
+  return out;
+}
+
+float paint_curves(Sketch& sketch, const std::vector<ChartLine>& lines, const std::string& title,
+                   PlotPoint at, float width) {
+  ChartSpec spec;
+  spec.x = {.least = 0, .most = 1, .whole = true};
+  spec.y = {.least = 0, .most = 0};
+  for (const ChartLine& line : lines) {
+    for (const ChartPoint& point : line.points) {
+      spec.x.most = std::max(spec.x.most, point.x);
+      spec.y.least = std::min(spec.y.least, 1.05 * point.y);
+      spec.y.most = std::max(spec.y.most, 1.05 * point.y);
+    }
+  }
+  if (spec.y.most <= spec.y.least) spec.y.most = spec.y.least + 1;
+  spec.x_title = "step";
+  spec.y_title = title;
+  spec.height = 180;
+  return paint_chart_lines(sketch, spec, lines, at, width).end;
+}
+
+/// The two norms of the error of a run that measured them; without a body where it did not.
+Drawing error_drawing(const RunSeries& series, const std::string& note) {
+  const std::vector<ChartLine> lines = {
+      curve_line(series, "train/error_norm", "error of rank 0"),
+      curve_line(series, "train/mean_error_norm", "mean error of the ranks")};
+  if (lines[0].points.size() < 2 || lines[1].points.size() < 2) return {};
+  return {"What compression left out", note,
+          fmt::format(
+              "Two lines over the steps: the norm of the error of rank 0 goes from {:.3g} to {:.3g}, that of "
+              "the mean error of the ranks from {:.3g} to {:.3g}.",
+              lines[0].points.front().y, lines[0].points.back().y, lines[1].points.front().y,
+              lines[1].points.back().y),
+          [lines](Sketch& sketch, PlotPoint at, float width) {
+            return paint_curves(sketch, lines, "norm of the error", at, width);
+          }};
+}
+
+OwnPicture own_errors(const OwnRun& run) {
+  Drawing drawing = error_drawing(run.reader->series(), run.note);
+  return drawing.body ? OwnPicture{std::move(drawing)} : own_buckets(run);
+}
+
+/// By how many % the loss of the second run lies above that of the first.
+Drawing losses_apart(const ShownRun& base, const ShownRun& other) {
+  const ChartLine first = curve_line(base.run->series, "train/loss", ""),
+                  second = curve_line(other.run->series, "train/loss", "");
+  ChartLine apart{.words = fmt::format("{} above {}", other.label, base.label)};
+  for (const ChartPoint& point : second.points) {
+    const auto same = std::ranges::find(first.points, point.x, &ChartPoint::x);
+    if (same != first.points.end() && same->y > 0)
+      apart.points.push_back({point.x, 100 * (point.y / same->y - 1)});
+  }
+  if (apart.points.size() < 2) return {};
+  return {
+      "How far the training losses lie apart", "",
+      fmt::format("A line over the steps: the training loss of {} lies {:.2g} % above that of {} at the end.",
+                  other.label, apart.points.back().y, base.label),
+      [apart](Sketch& sketch, PlotPoint at, float width) {
+        return paint_curves(sketch, {apart}, "training loss, % above", at, width);
+      }};
+}
+
+Drawing runs_together(std::string_view rule, const std::vector<ShownRun>& runs) {
+  if (rule == "error_growth" && !runs.empty()) return error_drawing(runs.front().run->series, "");
+  if (rule == "losses_apart" && runs.size() == 2) return losses_apart(runs[0], runs[1]);
+  return {};
+}
+
 std::vector<LessonPicture> pictures() {
   return {
       {"idea",
@@ -171,7 +249,7 @@ std::vector<LessonPicture> pictures() {
         paint_bytes}}};
 }
 
-const AddLessonView kView{{"11_compression", pictures, own_buckets}};
+const AddLessonView kView{{"11_compression", pictures, own_errors, {}, runs_together}};
 
 }  // namespace
 }  // namespace isobar::lesson_11
