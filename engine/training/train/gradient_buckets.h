@@ -12,6 +12,7 @@
 
 #include "comm/comm.h"
 #include "formula/bucket_plan.h"
+#include "train/sync_waits.h"
 
 namespace isobar {
 
@@ -49,12 +50,6 @@ struct DispatchFigures {
   std::int64_t arithmetic_us = 0;     ///< working out messages, and gradients from them
   std::int64_t late_us = 0;           ///< part of it when backward was done
   std::int64_t backward_wait_us = 0;  ///< standing still for a message while backward was not done
-};
-
-/// The thread stood still for a message.
-struct StoodStill {
-  std::int64_t begin_us = 0;  ///< on the steady clock
-  std::int64_t end_us = 0;
 };
 
 /// One thread calls it: `begin`, `ready` once for each gradient, `finish`; after a step that threw, `begin`.

@@ -8,6 +8,7 @@
 #include "comm/comm_seam.h"
 #include "core/error.h"
 #include "train/replicas.h"
+#include "train/sync_waits.h"
 
 namespace isobar {
 namespace {
@@ -23,27 +24,6 @@ std::int64_t covered_us(std::vector<CollectiveTimes> times) {
     end = std::max(end, one.end_us);
   }
   return covered;
-}
-
-/// Who held this rank up while it stood still, and for how long: what lies between the end of the collective
-/// before and the call of the last rank, over all collectives.
-void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
-               SyncFigures& figures) {
-  if (stood.empty()) stood.push_back({times.back().ready_us, times.back().end_us});
-  std::map<int, std::int64_t> waits_us;
-  std::int64_t done_us = 0;
-  for (const CollectiveTimes& one : times) {
-    if (one.last_rank < 0) return;  // it is not known who came when
-    for (const StoodStill& still : stood)
-      waits_us[one.last_rank] +=
-          std::max<std::int64_t>(0, std::min(still.end_us, one.begin_us) - std::max(still.begin_us, done_us));
-    done_us = std::max(done_us, one.end_us);
-  }
-  figures.waited_for = times.back().last_rank;
-  for (const auto& [rank, wait_us] : waits_us) {
-    if (wait_us > waits_us[figures.waited_for]) figures.waited_for = rank;
-    figures.waited_us += wait_us;
-  }
 }
 
 /// Rank `rank` of the group, as a rank of the world.

@@ -1,0 +1,23 @@
+#pragma once
+// Who held a rank up in a step.
+#include <cstdint>
+#include <vector>
+
+#include "comm/work.h"
+#include "train/sync_figures.h"
+
+namespace isobar {
+
+/// The thread that computes stood still for a message.
+struct StoodStill {
+  std::int64_t begin_us = 0;  ///< on the steady clock
+  std::int64_t end_us = 0;
+};
+
+/// Fills in waited_us, what this rank stood still between the end of the collective before and the call of
+/// the last rank, over all collectives of a step, and waited_for, the rank that most of it is due to. Leaves
+/// them where it is not known who came when. Without `stood` it stood still from its own last call on.
+void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
+               SyncFigures& figures);
+
+}  // namespace isobar
