@@ -18,9 +18,6 @@ namespace {
 
 std::string mb_text(double bytes) { return figure_text(bytes * 1e-6); }
 
-// ---- What is sent
-// ------------------------------------------------------------------------------------------
-
 std::vector<GradientMatrix> gradients_of(const LessonInfo& lesson, const Config& config) {
   return gradient_matrices(vit_shape(config), config.fusion.qkv && honours(lesson, "fusion.qkv"));
 }
@@ -67,13 +64,11 @@ void check_compression_ratio(const Question& question) {
   in_unit(question, asks_bytes(question) ? Quantity::bytes : Quantity::ratio, 0);
 }
 
-// ---- Two runs
-// ----------------------------------------------------------------------------------------------
-
 /// A run without compression and one with, on one link.
 struct TwoRuns {
   NamedRun plain = {}, other = {};
   int ranks = 1;
+  RunTimes plain_times = {}, other_times = {};
   CallCost link = {};
   double latency_us = 0;  ///< each message has it
 };
@@ -117,46 +112,40 @@ TwoRuns two_runs(const RuleInput& input) {
       throw Cannot{fmt::format("`{}` and `{}` differ in {}", out.plain.name, out.other.name, key),
                    out.other.name};
   }
+  out.plain_times = median_of(out.plain.run->repeats);
+  out.other_times = median_of(out.other.run->repeats);
   out.link = link_of_run(out.plain, out.ranks);
   out.latency_us = out.link.call_us / static_cast<double>(ring_messages(out.ranks));
   return out;
 }
 
-double median_of(const NamedRun& run, const char* field) { return sums_of(run, {field}).median(); }
-
 void add_two_steps(const TwoRuns& two, Truth& out) {
-  const auto sent_mb = [](const NamedRun& run) { return mb_text(median_of(run, "wire_bytes")); };
-  out.figures.insert({{"base_ms", ms_text(median_of(two.plain, "step_us"))},
-                      {"other_ms", ms_text(median_of(two.other, "step_us"))},
-                      {"base_mb", sent_mb(two.plain)},
-                      {"other_mb", sent_mb(two.other)},
-                      {"ranks", std::to_string(two.ranks)},
-                      {"latency_us", figure_text(two.latency_us)},
-                      {"compress_ms", ms_text(mean_us(two.other.run->repeats, "compress_us"))}});
+  out.figures = {{"base_ms", ms_text(two.plain_times.step_us)},
+                 {"other_ms", ms_text(two.other_times.step_us)},
+                 {"base_mb", mb_text(two.plain_times.wire_bytes)},
+                 {"other_mb", mb_text(two.other_times.wire_bytes)},
+                 {"ranks", std::to_string(two.ranks)},
+                 {"latency_us", figure_text(two.latency_us)},
+                 {"compress_ms", ms_text(two.other_times.arithmetic_us)}};
   out.source = source_of(two.plain);
 }
 
 /// What the run measured, to be put on another link. Waiting for ranks that came later stays. Nothing where
 /// its settings are of another version.
-std::optional<SchemeStep> scheme_of(const NamedRun& run) {
+std::optional<SchemeStep> scheme_of(const NamedRun& run, const RunTimes& times) {
   const std::optional<KnownSettings> settings = settings_of(run.run->folder, run.view().lesson);
   if (!settings) return std::nullopt;
-  const auto median = [&](const auto& part) {
-    return over(run.run->repeats, [&](const SteadyFigures& one) { return part(times_of(one)); }).median();
-  };
+  const double rest_us = times.computing_us() - times.forward_us - times.backward_us + times.waited_us;
   return SchemeStep{
-      .computing = {.forward_us = median([](const RunTimes& one) { return one.forward_us; }),
-                    .backward_us = median([](const RunTimes& one) { return one.backward_us; }),
-                    .optimize_us = median([](const RunTimes& one) {
-                      return one.computing_us() - one.forward_us - one.backward_us + one.waited_us;
-                    })},
-      .arithmetic_us = median([](const RunTimes& one) { return one.arithmetic_us; }),
+      .computing = {.forward_us = times.forward_us, .backward_us = times.backward_us, .optimize_us = rest_us},
+      .arithmetic_us = times.arithmetic_us,
       .turns = planned_messages(gradients_of(settings->lesson, settings->config), settings->config.comm)};
 }
 
 /// "both take as long at 3.2 Gb/s", predicted from what they measured; "" where nothing is predicted.
 std::string crossing_text(const TwoRuns& two, Truth& out) {
-  const std::optional<SchemeStep> plain = scheme_of(two.plain), other = scheme_of(two.other);
+  const std::optional<SchemeStep> plain = scheme_of(two.plain, two.plain_times),
+                                  other = scheme_of(two.other, two.other_times);
   const std::optional<double> found =
       plain && other ? crossing_gbit_per_s(*plain, *other, two.latency_us, two.ranks) : std::nullopt;
   out.figures["turn"] = found ? figure_text(*found) : "-";
@@ -170,7 +159,7 @@ Truth pays_truth(const RuleInput& input) {
   Truth out;
   add_two_steps(two, out);
   out.accepted = {found.is_same() ? "same" : found.direction == Direction::more ? "faster" : "slower"};
-  out.figures["gain_pct"] = percent_text(found.ratio - 1);
+  out.figures["gain_pct"] = percent_text(other.median() / base.median() - 1);
   out.figures["base_value"] = number_text(Quantity::rate, base.median());
   out.figures["other_value"] = number_text(Quantity::rate, other.median());
   out.text = fmt::format("{} samples/s in `{}`, {} in `{}`", out.figures["base_value"], two.plain.name,
@@ -178,9 +167,6 @@ Truth pays_truth(const RuleInput& input) {
              crossing_text(two, out);
   return out;
 }
-
-// ---- Why it is slower
-// --------------------------------------------------------------------------------------
 
 struct NamedTerm {
   const char* key;
@@ -205,23 +191,15 @@ std::vector<SlowTerms> all_terms(const TwoRuns& two) {
   return out;
 }
 
-double mean_over(const std::vector<SlowTerms>& pairs, double SlowTerms::*us) {
-  double sum = 0;
-  for (const SlowTerms& one : pairs) sum += one.*us;
-  return sum / static_cast<double>(pairs.size());
-}
-
-/// The largest term of the means, and what is as large where the repeats do not tell: largest in a third of
+/// The largest term of the medians, and what is as large where the repeats do not tell: largest in a third of
 /// the pairs.
 Truth slow_reason_truth(const RuleInput& input) {
   constexpr double kTold = 1.0 / 3;
   const TwoRuns two = two_runs(input);
   compare_runs(two.plain, rates_of(two.plain), two.other, rates_of(two.other));  // refuses too few repeats
   const std::vector<SlowTerms> pairs = all_terms(two);
-  SlowTerms mean{.bytes_us = mean_over(pairs, &SlowTerms::bytes_us),
-                 .above_formula_us = mean_over(pairs, &SlowTerms::above_formula_us)};
-  for (const NamedTerm& term : kTerms) mean.*term.us = mean_over(pairs, term.us);
-  const NamedTerm& largest = largest_of(mean);
+  const SlowTerms terms = slow_terms(two.plain_times, two.other_times, two.link);
+  const NamedTerm& largest = largest_of(terms);
   Truth out;
   add_two_steps(two, out);
   for (const NamedTerm& term : kTerms) {
@@ -229,18 +207,18 @@ Truth slow_reason_truth(const RuleInput& input) {
         std::ranges::count_if(pairs, [&](const SlowTerms& one) { return &largest_of(one) == &term; });
     if (&term == &largest || static_cast<double>(times) >= kTold * static_cast<double>(pairs.size()))
       out.accepted.push_back(term.key);
-    out.figures[std::string(term.key) + "_ms"] = ms_text(mean.*term.us);
+    out.figures[std::string(term.key) + "_ms"] = ms_text(terms.*term.us);
   }
-  const double difference_us = median_of(two.other, "step_us") - median_of(two.plain, "step_us");
+  const double difference_us = two.other_times.step_us - two.plain_times.step_us;
   out.figures["largest"] = largest.key;
-  out.figures["bytes_ms"] = ms_text(mean.bytes_us);
-  out.figures["saved_ms"] = ms_text(-mean.bytes_us);
-  out.figures["above_ms"] = ms_text(mean.above_formula_us);
-  out.figures["sum_ms"] = ms_text(mean.sum_us());
+  out.figures["bytes_ms"] = ms_text(terms.bytes_us);
+  out.figures["saved_ms"] = ms_text(-terms.bytes_us);
+  out.figures["above_ms"] = ms_text(terms.above_formula_us);
+  out.figures["sum_ms"] = ms_text(terms.sum_us());
   out.figures["difference_ms"] = ms_text(difference_us);
   out.text = fmt::format(
-      "a step takes {} ms more: bytes {}, extra calls {}, lost overlap {}, contention {}, arithmetic {} ms",
-      out.figures["difference_ms"], out.figures["bytes_ms"], out.figures["extra_calls_ms"],
+      "{:+.3g} ms a step: bytes {}, extra calls {}, lost overlap {}, contention {}, arithmetic {} ms",
+      difference_us * 1e-3, out.figures["bytes_ms"], out.figures["extra_calls_ms"],
       out.figures["lost_overlap_ms"], out.figures["contention_ms"], out.figures["arithmetic_ms"]);
   return out;
 }
@@ -254,9 +232,6 @@ void check_slow_reason(const Question& question) {
                      "extra_calls, lost_overlap, contention, arithmetic");
   }
 }
-
-// ---- The error
-// ---------------------------------------------------------------------------------------------
 
 /// The first and the last value of a norm.
 struct TwoNorms {

@@ -15,6 +15,15 @@ RunTimes times_of(const SteadyFigures& run) {
           .wire_bytes = mean("wire_bytes")};
 }
 
+RunTimes median_of(const Repeats& repeats) {
+  RunTimes out;
+  for (double RunTimes::*const part : {&RunTimes::step_us, &RunTimes::forward_us, &RunTimes::backward_us,
+                                       &RunTimes::arithmetic_us, &RunTimes::exposed_us, &RunTimes::waited_us,
+                                       &RunTimes::under_way_us, &RunTimes::calls, &RunTimes::wire_bytes})
+    out.*part = over(repeats, [&](const SteadyFigures& run) { return times_of(run).*part; }).median();
+  return out;
+}
+
 SlowTerms slow_terms(const RunTimes& plain, const RunTimes& compressed, const CallCost& link) {
   const auto more = [&](double RunTimes::*part) { return compressed.*part - plain.*part; };
   SlowTerms out;

@@ -30,6 +30,9 @@ struct RunTimes {
 /// Fields that no step has count as 0.
 RunTimes times_of(const SteadyFigures& run);
 
+/// The median of each over the repeats.
+RunTimes median_of(const Repeats& repeats);
+
 /// What an all-reduce takes: call_us + wire bytes / bytes_per_us (formula/link.h); 0 bytes_per_us = no limit.
 struct CallCost {
   double call_us = 0;
