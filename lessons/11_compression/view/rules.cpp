@@ -130,22 +130,28 @@ void add_two_steps(const TwoRuns& two, Truth& out) {
   out.source = source_of(two.plain);
 }
 
-/// What the run measured, to be put on another link. Waiting for ranks that came later stays. Nothing where
-/// its settings are of another version.
-std::optional<SchemeStep> scheme_of(const NamedRun& run, const RunTimes& times) {
-  const std::optional<KnownSettings> settings = settings_of(run.run->folder, run.view().lesson);
-  if (!settings) return std::nullopt;
-  const double rest_us = times.computing_us() - times.forward_us - times.backward_us + times.waited_us;
-  return SchemeStep{
-      .computing = {.forward_us = times.forward_us, .backward_us = times.backward_us, .optimize_us = rest_us},
-      .arithmetic_us = times.arithmetic_us,
-      .turns = planned_messages(gradients_of(settings->lesson, settings->config), settings->config.comm)};
+/// Means of what both runs compute besides compression, which is equal work; waiting for ranks that came
+/// later, too.
+OverlappedStep common_work(const RunTimes& one, const RunTimes& other) {
+  const auto rest_us = [](const RunTimes& times) {
+    return times.computing_us() - times.forward_us - times.backward_us + times.waited_us;
+  };
+  return {.forward_us = (one.forward_us + other.forward_us) / 2,
+          .backward_us = (one.backward_us + other.backward_us) / 2,
+          .optimize_us = (rest_us(one) + rest_us(other)) / 2};
 }
 
 /// "both take as long at 3.2 Gb/s", predicted from what they measured; "" where nothing is predicted.
 std::string crossing_text(const TwoRuns& two, Truth& out) {
-  const std::optional<SchemeStep> plain = scheme_of(two.plain, two.plain_times),
-                                  other = scheme_of(two.other, two.other_times);
+  const auto step_of = [&](const NamedRun& run, const RunTimes& times) -> std::optional<SchemeStep> {
+    const std::optional<KnownSettings> settings = settings_of(run.run->folder, run.view().lesson);
+    if (!settings) return std::nullopt;  // they are of another version
+    return SchemeStep{
+        .computing = common_work(two.plain_times, two.other_times),
+        .arithmetic_us = times.arithmetic_us,
+        .turns = planned_messages(gradients_of(settings->lesson, settings->config), settings->config.comm)};
+  };
+  const auto plain = step_of(two.plain, two.plain_times), other = step_of(two.other, two.other_times);
   const std::optional<double> found =
       plain && other ? crossing_gbit_per_s(*plain, *other, two.latency_us, two.ranks) : std::nullopt;
   out.figures["turn"] = found ? figure_text(*found) : "-";

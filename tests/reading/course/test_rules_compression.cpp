@@ -44,9 +44,10 @@ MadeRanks made(const MadeStep& one, const std::string& comm, int repeat) {
 class TwoMade {
  public:
   TwoMade(const MadeStep& plain, const MadeStep& other, const std::string& link = kLink,
-          const std::string& other_link = "") {
+          const std::string& other_link = "", const std::string& scheme = "powersgd") {
     write("plain", plain, link);
-    write("other", other, (other_link.empty() ? link : other_link) + "compress = \"powersgd\"\n");
+    write("other", other,
+          (other_link.empty() ? link : other_link) + "compress_rank = 2\ncompress = \"" + scheme + "\"\n");
   }
   AskedRule ask(const std::string& rule) const {
     return AskedRule(rule, {{"base", {"plain"}}, {"other", {"other"}}})
@@ -217,9 +218,11 @@ TEST_CASE("where two runs cross follows from their terms, if they do") {
   CHECK(ms(cheap, "turn") > ms(dear, "turn"));
   CHECK(ms(dear, "turn") > 0);
   CHECK_THAT(dear.text, says("both take as long at " + dear.figures.at("turn") + " Gb/s"));
-  MadeStep never;
-  never.forward = 1'000'000'000;
-  CHECK(TwoMade({}, never).ask("pays").truth().figures.at("turn") == "-");
+  MadeStep busy;  // other programs: equal work stands for both
+  busy.compress = 2000;
+  busy.backward += 2000 + 30'000;
+  CHECK(ms(TwoMade({}, busy).ask("pays").truth(), "turn") > ms(dear, "turn"));
+  CHECK(TwoMade({}, {}, kLink, kLink, "none").ask("pays").truth().figures.at("turn") == "-");
 }
 
 TEST_CASE("the norm that grows is named") {
