@@ -45,9 +45,9 @@ static void train(Run& run) {
   broadcast_weights(parameters, comm);  // equal starts ...
   Compression compression(parameters, comm, config.comm, config.train.seed);  // what a bucket sends
   const auto way = [&](SentBucket& bucket) -> BucketTask {                    // once it is full:
-    while (const auto payload = compression.transform(bucket))  // P = (M + E) Q; then Q = (M + E)^T P
+    while (const auto payload = compression.transform(bucket))  // P = (G + E) Q; then Q = (G + E)^T P
       co_await bucket.all_reduce(*payload);  // backward continues meanwhile, this task behind the sum
-    compression.finish(bucket);              // gradient = P Q^T; E is what that leaves out
+    compression.finish(bucket);              // G = P Q^T; E is what that leaves out
   };
   const auto sync = make_compressed_sync(parameters, comm, config.comm, compression, way);
   WeightAverage weights(parameters, comm, config.comm, config.train.steps);  // or once in comm.local_steps

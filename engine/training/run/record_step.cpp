@@ -13,8 +13,9 @@
 namespace isobar {
 namespace {
 
-void add_sync(JsonLine& line, const SyncFigures& sync) {
-  if (sync.calls == 0) return;
+/// `sends`: a step without a collective is one of several that share theirs, and counts as none.
+void add_sync(JsonLine& line, const SyncFigures& sync, bool sends) {
+  if (sync.calls == 0 && !sends) return;
   if (sync.total_us >= 0) line.add("comm_total_us", sync.total_us);
   line.add("comm_calls", sync.calls).add("wire_bytes", sync.wire_bytes);
   if (sync.tp_calls > 0) {
@@ -64,7 +65,8 @@ void Recorder::add_figures(JsonLine& line, const PendingStep& step, const StepFi
   }
   if (tells && has_loss) line.add("loss", last_loss_);
   if (due && has_loss && groups_.world().size() > 1) line.add("loss_rank", figures.own_loss);
-  add_sync(line, step.result.sync);
+  add_sync(line, step.result.sync,
+           groups_.world().size() > 1 && plan_.config().comm.average == Averaged::weights);
   if (step.result.error.own >= 0)
     line.add("error_norm", step.result.error.own).add("mean_error_norm", step.result.error.mean);
   if (due && step.result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
