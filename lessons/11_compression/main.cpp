@@ -50,7 +50,6 @@ static void train(Run& run) {
     compression.finish(bucket);              // G = P Q^T; E is what that leaves out
   };
   const auto sync = make_compressed_sync(parameters, comm, config.comm, compression, way);
-  WeightAverage weights(parameters, comm, config.comm, config.train.steps);  // or once in comm.local_steps
   FusedAdam adam(parameters, config.optim, config.fusion);
   GradScaler scaler(config.amp, run.device());  // for fp16, whose range is small; it leaves other modes alone
   const double peak = peak_learning_rate(config);              // grows with the batch, by schedule.lr_rule
@@ -63,6 +62,7 @@ static void train(Run& run) {
   ReplicaCheck replica_check = run.replica_check(parameters);
   Checkpoints checkpoints = run.checkpoints(training);
   checkpoints.resume();  // continues the run that --resume names
+  WeightAverage weights(parameters, comm, config.comm, config.train.steps);  // or once in comm.local_steps
   const auto validate = [&] {
     if (!recorder.scores_due()) return;
     sync->share_buffers();  // where comm.broadcast_buffers is on, all ranks score with those of rank 0
@@ -94,10 +94,11 @@ static void train(Run& run) {
     recorder.record_gradient_sizes(step);
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
-    const at::Tensor norm = adam.step(lr, scaler);  // equal on all ranks, like the weights
+    const at::Tensor norm = adam.step(lr, scaler);  // equal on all ranks, unless they average weights
     guard.check(step, norm);  // if a gradient was not finite, Adam left the weights alone and the run ends
     step.enter(Stage::comm);
     sent += weights.average_when_due(step.index());
+    step.leave();
     step.finish({.loss = loss,
                  .learning_rate = lr,
                  .gradient_norm = norm,

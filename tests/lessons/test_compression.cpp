@@ -96,7 +96,7 @@ TEST_CASE("mistakes are found and named") {
   const ProcessResult seeds = train_compressed(
       folder / "seeds", {"comm.compress=acpsgd", "run.fault=different_seeds", "comm.hash_every=4"});
   CHECK(seeds.code == 1);
-  CHECK_THAT(seeds.err, says("step 4"));
+  CHECK_THAT(seeds.err, says("step 4") && says("another seed on a rank"));
   // The loss scale settles where the sum of two ranks is in range: at half of where their mean is.
   const auto scale = [&](const std::string& fault) {
     const std::vector<std::string> sets = {"comm.compress=fp16", "amp.mode=fp16", "amp.init_scale=1073741824",
@@ -126,6 +126,27 @@ TEST_CASE("a run that is stopped goes on, with errors from zero") {
   INFO(resumed.out << resumed.err);
   CHECK(resumed.code == 0);
   CHECK_THAT(resumed.out, says("after step 6"));
+  // Two steps that are whole, in the first run and behind the checkpoint.
+  const std::vector<double> bytes = column(run, "wire_bytes");
+  REQUIRE(bytes.size() == 18);
+  for (std::size_t step = 0; step < bytes.size(); ++step) {
+    const bool is_whole = step < 2 || step == 12 || step == 13;
+    CHECK((bytes[step] > 4 * bytes[11]) == is_whole);
+  }
+}
+
+TEST_CASE("local steps continue from an average: the outer step begins at the weights of the checkpoint") {
+  const TempFolder folder;
+  const fs::path run = folder / "run";
+  const std::vector<std::string> local = {"comm.average=weights", "comm.local_steps=20", "comm.outer_lr=0.5",
+                                          "train.checkpoint_every=40", "optim.lr=2e-3"};
+  REQUIRE(train_compressed(run, local, 60).code == 0);
+  fs::remove_all(run / "checkpoints/step-000060");
+  const double whole = loss_of(run);
+  REQUIRE(resume_ranks(2, run, {}, "11_compression").code == 0);
+  // Moments of rank 1 are new. Half of the way back to the first weights would cost a third of the loss.
+  INFO(loss_of(run) << " " << whole);
+  CHECK(std::fabs(loss_of(run) / whole - 1) < 0.05);
 }
 
 TEST_CASE("what cannot be compressed is refused") {
@@ -145,6 +166,10 @@ TEST_CASE("what cannot be compressed is refused") {
   refused({"comm.compress=powersgd", "amp.mode=fp16"}, "amp.mode=bf16");
   refused({"comm.local_steps=0"}, "at least 1");
   refused({"comm.local_steps=4"}, "comm.average=weights");
+  refused({"comm.average=weights", "comm.local_steps=4", "train.checkpoint_every=6"},
+          "comm.local_steps divides");
+  refused({"comm.compress=bf16", "comm.bucket_view=false"}, "comm.bucket_view=true");
+  refused({"comm.compress=bf16", "run.fault=sum_gradients"}, "comm.compress=none");
   refused({"run.fault=no_orth"}, "comm.compress=powersgd");
 }
 

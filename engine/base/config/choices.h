@@ -75,6 +75,12 @@ constexpr Choices choices_of(BucketOrder) { return kBucketOrders; }
 enum class CompressKind : unsigned char { none, fp16, bf16, powersgd, acpsgd };
 inline constexpr std::array kCompressKinds = {"none", "fp16", "bf16", "powersgd", "acpsgd"};
 constexpr Choices choices_of(CompressKind) { return kCompressKinds; }
+constexpr bool is_16_bit(CompressKind kind) {
+  return kind == CompressKind::fp16 || kind == CompressKind::bf16;
+}
+constexpr bool is_low_rank(CompressKind kind) {
+  return kind == CompressKind::powersgd || kind == CompressKind::acpsgd;
+}
 
 /// What data-parallel ranks average.
 enum class Averaged : unsigned char { gradients, weights };

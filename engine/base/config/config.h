@@ -134,6 +134,9 @@ struct CommConfig {
   std::int64_t bench_bytes = 4194304;
 };
 
+/// Whether averaged weights are taken for a step to make; else they are taken as they are.
+inline bool has_outer_step(const CommConfig& comm) { return comm.outer_lr != 1 || comm.outer_momentum != 0; }
+
 struct MeshConfig {
   std::int64_t tp = 1;
   std::string order = "tp-cp-pp-dp";

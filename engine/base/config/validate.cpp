@@ -109,7 +109,6 @@ void check_compression(const Config& config, const Origins& origins) {
                           const std::string& hint) {
     throw Error(what, origin_of(origins, {key, other}), hint);
   };
-  const bool has_error = comm.compress == CompressKind::powersgd || comm.compress == CompressKind::acpsgd;
   if (comm.compress != CompressKind::none && comm.average == Averaged::weights)
     refuse("comm.compress", "comm.average",
            "comm.compress is for gradients, and comm.average = weights sends none",
@@ -117,12 +116,20 @@ void check_compression(const Config& config, const Origins& origins) {
   if (comm.compress != CompressKind::none && comm.sync != SyncKind::buckets)
     refuse("comm.compress", "comm.sync", "comm.compress is for buckets, and comm.sync is another",
            "comm.sync=buckets, or comm.compress=none");
-  if (has_error && config.amp.mode == AmpMode::fp16)
+  if (comm.compress != CompressKind::none && !comm.bucket_view)
+    refuse("comm.compress", "comm.bucket_view",
+           "what is compressed travels in messages of its own, never in copies of gradients",
+           "comm.bucket_view=true, or comm.compress=none");
+  if (is_low_rank(comm.compress) && config.amp.mode == AmpMode::fp16)
     refuse(
         "comm.compress", "amp.mode",
         "what compression leaves out would be added to gradients of another loss scale, which fp16 changes",
         "amp.mode=bf16, or comm.compress=none");
-  const bool is_local = comm.local_steps != 1 || comm.outer_lr != 1 || comm.outer_momentum != 0;
+  if (comm.average == Averaged::weights && config.train.checkpoint_every % comm.local_steps != 0)
+    refuse("train.checkpoint_every", "comm.local_steps",
+           "a checkpoint between two averages would hold the weights of one rank",
+           "a train.checkpoint_every that comm.local_steps divides");
+  const bool is_local = comm.local_steps != 1 || has_outer_step(comm);
   if (is_local && comm.average == Averaged::gradients)
     refuse("comm.local_steps", "comm.average",
            "comm.local_steps, comm.outer_lr and comm.outer_momentum are for averages of weights",

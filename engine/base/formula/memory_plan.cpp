@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/parse_bytes.h"
 #include "core/text.h"
+#include "formula/compression.h"
 #include "formula/model_shape.h"
 #include "formula/vit_memory.h"
 #include "launch/mesh.h"
@@ -88,11 +89,15 @@ std::uint64_t update_bytes(const TrainingBytes& bytes, bool on_cuda) {
 /// What averaging keeps beside gradients and weights: messages, errors of compression, the outer optimiser.
 std::uint64_t averaging_bytes(const Config& config, std::uint64_t gradients) {
   const CommConfig& comm = config.comm;
-  if (comm.compress == CompressKind::fp16 || comm.compress == CompressKind::bf16) return gradients / 2;
-  if (comm.compress != CompressKind::none) return gradients;
+  if (is_16_bit(comm.compress)) return gradients / 2;
+  if (is_low_rank(comm.compress)) {
+    // Errors, and factors: once in the state, once in messages. A measurement has a copy of the errors.
+    const std::vector<GradientMatrix> matrices = gradient_matrices(vit_shape(config), config.fusion.qkv);
+    const auto sent = static_cast<std::uint64_t>(bytes_a_step(planned_messages(matrices, comm)));
+    return (comm.error_every > 0 ? 2 : 1) * gradients + 2 * sent;
+  }
   if (config.run.ranks == 1) return 0;
-  if (comm.average == Averaged::weights)
-    return comm.outer_lr != 1 || comm.outer_momentum != 0 ? 2 * gradients : 0;
+  if (comm.average == Averaged::weights) return has_outer_step(comm) ? 2 * gradients : 0;
   return comm.sync == SyncKind::buckets && !comm.bucket_view ? gradients : 0;
 }
 

@@ -81,17 +81,26 @@ void add_weight_average(const Config& config, const Link& link, double bytes, St
   out.wire_bytes = ring_bytes(ranks, bytes) / steps;
 }
 
+/// In the order of the declaration the first bucket waits for the last gradient, and all others for it.
+bool overlaps(const Config& config) {
+  const bool in_buckets = config.comm.sync == SyncKind::buckets;
+  const bool waits = in_buckets && config.comm.bucket_order == BucketOrder::forward;
+  return config.comm.overlap && !waits && config.comm.sync != SyncKind::at_end &&
+         config.comm.sync != SyncKind::per_parameter;
+}
+
 /// Messages of comm.compress, by the walk of formula/compressed_step.h. Their arithmetic is bound by memory:
 /// a cast to 16 bits and back takes 1.5 times a copy of all gradients, and factors read or write them five
 /// times, a copy twice.
 void add_compressed(const Config& config, const Link& link, const std::vector<GradientMatrix>& gradients,
                     double copy_us, StepStages& out) {
   const auto ranks = static_cast<int>(config.run.ranks);
-  const bool is_short =
-      config.comm.compress == CompressKind::fp16 || config.comm.compress == CompressKind::bf16;
-  const SchemeStep step{.computing = {.forward_us = out.forward_us, .backward_us = out.backward_us},
-                        .arithmetic_us = (is_short ? 1.5 : 2.5) * copy_us,
-                        .turns = planned_messages(gradients, config.comm)};
+  SchemeStep step{.computing = {.forward_us = out.forward_us, .backward_us = out.backward_us},
+                  .arithmetic_us = (is_16_bit(config.comm.compress) ? 1.5 : 2.5) * copy_us,
+                  .turns = planned_messages(gradients, config.comm)};
+  if (!overlaps(config))
+    for (StepMessages& messages : step.turns)
+      for (PlannedMessage& message : messages) message.ready = 1;
   const double computing_us = out.forward_us + out.backward_us + step.arithmetic_us;
   out.comm_us = std::max(0.0, compressed_step_us(step, link, ranks) - computing_us);
   out.backward_us += step.arithmetic_us;
@@ -116,10 +125,6 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
   if (ranks == 1) return;
   if (config.comm.average == Averaged::weights) return add_weight_average(config, link, gradient_bytes, out);
   const bool in_buckets = config.comm.sync == SyncKind::buckets;
-  // In the order of the declaration the first bucket waits for the last gradient, and all others for it.
-  const bool waits = in_buckets && config.comm.bucket_order == BucketOrder::forward;
-  const bool overlaps = config.comm.overlap && !waits && config.comm.sync != SyncKind::at_end &&
-                        config.comm.sync != SyncKind::per_parameter;
   if (in_buckets && !config.comm.bucket_view) out.backward_us += copy_us;  // copied when they become ready
   std::vector<BucketTime> buckets;
   double ready = 0;
@@ -127,7 +132,7 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
     ready += bytes / gradient_bytes;
     const double cost_us = ring_all_reduce_us(link, ranks, bytes);
     buckets.push_back(
-        {.ready_us = out.backward_us * (overlaps ? std::min(1.0, ready) : 1), .cost_us = cost_us});
+        {.ready_us = out.backward_us * (overlaps(config) ? std::min(1.0, ready) : 1), .cost_us = cost_us});
     out.comm_total_us += cost_us;
     out.wire_bytes += ring_bytes(ranks, bytes);
   }

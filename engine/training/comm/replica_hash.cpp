@@ -113,11 +113,11 @@ void compare_replicas(Comm& comm, const at::Tensor& values,
       found.odd.empty()
           ? ""
           : fmt::format(": rank{} {} is the odd one", found.odd.size() > 1 ? "s" : "", rank_list(found.odd));
-  throw Error(
-      fmt::format("the replicas are no longer equal in {}{}", tensor, whose), when,
-      "a gradient that was not averaged, a lost broadcast, or a bit that flipped; the last checkpoint "
-      "whose weights were compared is good",
-      Exit::failed);
+  throw Error(fmt::format("the replicas are no longer equal in {}{}", tensor, whose), when,
+              "a gradient that was not averaged, a lost broadcast, another seed on a rank, or a bit that "
+              "flipped; the last checkpoint "
+              "whose weights were compared is good",
+              Exit::failed);
 }
 
 void flip_bit(const at::Tensor& values, std::int64_t index, int bit) {

@@ -4,6 +4,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <utility>
 
 #include "train/gradient_buckets.h"
@@ -24,9 +25,8 @@ class [[nodiscard]] BucketTask {
     BucketTask get_return_object() {
       return BucketTask(std::coroutine_handle<promise_type>::from_promise(*this));
     }
-    std::suspend_always initial_suspend() const noexcept {
-      return {};
-    }  // what it throws must meet no constructor
+    // So that what the first part throws leaves `resume`, too.
+    std::suspend_always initial_suspend() const noexcept { return {}; }
     std::suspend_always final_suspend() const noexcept { return {}; }
     void return_void() const noexcept {}
     [[noreturn]] void unhandled_exception() const { throw; }

@@ -1,11 +1,13 @@
 #include "compress/compressed_sync.h"
 
 #include <ATen/core/grad_mode.h>
+#include <fmt/format.h>
 
 #include <deque>
 #include <utility>
 
 #include "core/clock.h"
+#include "core/error.h"
 #include "train/bucket_parts.h"
 
 namespace isobar {
@@ -71,10 +73,8 @@ class TaskDispatcher final : public BucketDispatcher {
     const std::int64_t before_us = figures_.arithmetic_us;
     act([this] {
       begin_full_buckets();
-      if (!tasks_.empty())
-        while (sends_more(tasks_.size() - 1)) tasks_.back().resume();
-      for (BucketTask& task : tasks_)
-        while (!task.done()) task.resume();
+      if (!tasks_.empty()) send_all(tasks_.size() - 1);
+      for (std::size_t bucket = 0; bucket < tasks_.size(); ++bucket) end(bucket);
     });
     figures_.late_us = figures_.arithmetic_us - before_us;
   }
@@ -94,8 +94,23 @@ class TaskDispatcher final : public BucketDispatcher {
     return waited_us;
   }
 
-  bool sends_more(std::size_t bucket) const {
-    return buckets_[bucket].rounds() < compression_.rounds(bucket);
+  /// Runs a task behind the last message of its bucket. Error (exit code 1) where it has another number of
+  /// them.
+  void send_all(std::size_t bucket) {
+    const int rounds = compression_.rounds(bucket);
+    while (!tasks_[bucket].done() && buckets_[bucket].rounds() < rounds) tasks_[bucket].resume();
+    check_rounds(bucket, buckets_[bucket].rounds() == rounds);
+  }
+  void end(std::size_t bucket) {
+    if (!tasks_[bucket].done()) tasks_[bucket].resume();
+    check_rounds(bucket, tasks_[bucket].done());
+  }
+  void check_rounds(std::size_t bucket, bool good) const {
+    if (good) return;
+    throw Error(fmt::format("bucket {} has {} all-reduces in a step, and its payload is for {}", bucket,
+                            buckets_[bucket].rounds(), compression_.rounds(bucket)),
+                "the page's task of a bucket", "co_await an all-reduce until transform() gives nothing",
+                Exit::failed);
   }
 
   void begin_full_buckets() {
@@ -103,8 +118,7 @@ class TaskDispatcher final : public BucketDispatcher {
       buckets_.emplace_back(bucket, messenger_, sent_);
       tasks_.push_back(way_(buckets_.back()));
       tasks_.back().resume();
-      if (bucket > 0)
-        while (sends_more(bucket - 1)) tasks_[bucket - 1].resume();
+      if (bucket > 0) send_all(bucket - 1);
     }
   }
 
@@ -126,8 +140,9 @@ std::unique_ptr<GradientSync> make_compressed_sync(Parameters& parameters, Comm&
                                                    const CommConfig& config, Compression& compression,
                                                    BucketWay way) {
   if (config.average == Averaged::weights) return make_no_sync(parameters, comm, config);
-  const bool sends_nothing = comm.size() == 1 && config.compress == CompressKind::none;
-  if (sends_nothing || config.sync != SyncKind::buckets) return make_gradient_sync(parameters, comm, config);
+  // Copies of gradients, and a rank alone, need no task.
+  const bool is_plain = config.compress == CompressKind::none && (comm.size() == 1 || !config.bucket_view);
+  if (is_plain || config.sync != SyncKind::buckets) return make_gradient_sync(parameters, comm, config);
   BucketParts parts = seams::bucket_parts(config, comm.size());
   parts.make_dispatcher = [&compression, overlap = config.overlap, way = std::move(way)](
                               BucketsToSend buckets, BucketMessenger& messenger) {

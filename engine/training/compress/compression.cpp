@@ -104,14 +104,9 @@ Compression::Compression(const Parameters& parameters, Comm& comm, const CommCon
       error_every_(config.error_every),
       whole_steps_(config.compress_start),
       whole_(make_whole_payloads()) {
-  const bool is_low_rank =
-      config.compress == CompressKind::powersgd || config.compress == CompressKind::acpsgd;
   FactorSetting setting = setting_of(config, seed);
-  if (has_fault(Fault::different_seeds))
-    setting.seed += comm.rank();
-  else if (is_low_rank && comm.size() > 1)
-    comm.check_same("seed of the first factors", fmt::format("train.seed = {}", seed));
-  if (is_low_rank) check_rank(parameters, setting);
+  if (has_fault(Fault::different_seeds)) setting.seed += comm.rank();
+  if (is_low_rank(config.compress)) check_rank(parameters, setting);
   switch (config.compress) {
     case CompressKind::none:
       break;

@@ -12,7 +12,8 @@
 //             comm.bucket_mb times their share of the bytes. (Zhang et al. 2023)
 //
 // Vectors, and matrices that do not pay (formula/compression.h), travel whole beside the factors. E starts at
-// zero, also in a run that is resumed.
+// zero, also in a run that is resumed, whose first
+// comm.compress_start steps are whole again.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -44,8 +45,8 @@ class Payloads {
 
 class Compression {
  public:
-  /// By comm.compress. Error (exit code 2) where comm.compress_rank leaves no matrix to compress, (exit code
-  /// 1) where ranks have different seeds.
+  /// By comm.compress. Error (exit code 2) where comm.compress_rank leaves no matrix to compress. `seed` is
+  /// the same on all ranks.
   Compression(const Parameters& parameters, Comm& comm, const CommConfig& config, std::int64_t seed);
 
   // A page's: what a bucket sends, and what becomes of its gradients.

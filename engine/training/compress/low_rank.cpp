@@ -21,7 +21,7 @@ struct Leaf {
   GradientMatrix matrix;
   std::int64_t rank = 0;  ///< 0: it travels whole
   at::Tensor error;       ///< [n, m]; without feedback the place of M
-  at::Tensor p, q;        ///< [n, r], [m, r]: the mean that was last received
+  at::Tensor p, q;        ///< [n, r], [m, r]: the mean that was last received; p with acpsgd only
 };
 
 /// Messages of one kind of step: how many values of each gradient travel, and where.
@@ -54,7 +54,6 @@ class FactorPayloads : public Payloads {
       leaf.error =
           errors_.narrow(0, begin, leaf.matrix.count()).view({leaf.matrix.rows, leaf.matrix.columns});
       begin += leaf.matrix.count();
-      leaf.p = at::empty({leaf.matrix.rows, leaf.rank}, options);
       leaf.q = first_factor(leaf);
     }
   }
@@ -193,7 +192,11 @@ class PowerPayloads final : public FactorPayloads {
 
 class AlternatePayloads final : public FactorPayloads {
  public:
-  using FactorPayloads::FactorPayloads;
+  AlternatePayloads(const Parameters& parameters, const FactorSetting& setting)
+      : FactorPayloads(parameters, setting) {
+    for (Leaf& leaf : leaves_)
+      if (leaf.rank > 0) leaf.p = at::empty({leaf.matrix.rows, leaf.rank}, errors_.options());
+  }
 
   const std::vector<PlannedBucket>& begin_step() override {
     sends_p_ = turn_++ % 2 == 0;

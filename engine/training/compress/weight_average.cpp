@@ -3,27 +3,30 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/zeros_like.h>
 
+#include <utility>
+
 namespace isobar {
 
 WeightAverage::WeightAverage(Parameters& parameters, Comm& comm, const CommConfig& config, std::int64_t steps)
     : parameters_(parameters), comm_(comm), config_(config), steps_(steps) {
-  if (config.average == Averaged::gradients || (config.outer_lr == 1 && config.outer_momentum == 0)) return;
+  if (!is_at_work() || !has_outer_step(config)) return;
   start_ = parameters.values().detach().clone();
   velocity_ = at::zeros_like(start_);
 }
 
 SyncFigures WeightAverage::average_when_due(std::int64_t step) {
+  is_averaged_ = false;
   return (step + 1) % config_.local_steps == 0 || step + 1 == steps_ ? average() : SyncFigures{};
 }
 
 SyncFigures WeightAverage::average() {
-  if (config_.average == Averaged::gradients || comm_.size() == 1) return {};
+  if (!is_at_work() || std::exchange(is_averaged_, true)) return {};
   const at::NoGradGuard no_grad;
   const CommCounts before = comm_.counts();
   const at::Tensor weights = parameters_.values().detach();
-  if (has_outer_step()) weights.neg_().add_(start_);  // d
+  if (start_.defined()) weights.neg_().add_(start_);  // d
   const CollectiveTimes times = comm_.all_reduce(weights, Reduce::mean, "weights").wait();
-  if (has_outer_step()) {
+  if (start_.defined()) {
     velocity_.mul_(config_.outer_momentum).add_(weights);
     start_.sub_(weights, config_.outer_lr).sub_(velocity_, config_.outer_lr * config_.outer_momentum);
     weights.copy_(start_);

@@ -18,17 +18,19 @@ namespace isobar {
 
 class WeightAverage {
  public:
-  /// `parameters` (materialised, and equal on all ranks) and `comm` outlive it.
+  /// `parameters` (as training begins or continues with them, equal on all ranks) and `comm` outlive it. The
+  /// velocity begins at 0.
   WeightAverage(Parameters& parameters, Comm& comm, const CommConfig& config, std::int64_t steps);
 
   /// Behind the update of `step`, from 0: where comm.average is weights, every comm.local_steps steps and
   /// behind the last, weights of all ranks become equal. All ranks call it alike.
   SyncFigures average_when_due(std::int64_t step);
-  /// At once, before a checkpoint; nothing where comm.average is gradients.
+  /// At once, before a checkpoint; nothing where comm.average is gradients, or where weights are averaged by
+  /// now.
   SyncFigures average();
 
  private:
-  bool has_outer_step() const { return start_.defined(); }
+  bool is_at_work() const { return config_.average == Averaged::weights && comm_.size() > 1; }
 
   Parameters& parameters_;
   Comm& comm_;
@@ -36,6 +38,7 @@ class WeightAverage {
   std::int64_t steps_;   ///< all steps
   at::Tensor start_;     ///< w_before, as long as the flat weights; undefined: the plain mean
   at::Tensor velocity_;  ///< v
+  bool is_averaged_ = true;
 };
 
 }  // namespace isobar

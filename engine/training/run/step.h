@@ -17,7 +17,7 @@ struct StepResult {
   at::Tensor gradient_norm = {};  ///< scalar on its device; fetched with the loss, undefined = not known
   std::int64_t samples = 0;
   std::int64_t epoch = 0;
-  SyncFigures sync = {};  ///< averaging of gradients; 0 calls = there was none
+  SyncFigures sync = {};  ///< averaging of gradients or weights; 0 calls = none in this step
   ErrorNorms error = {};  ///< what compression left out
 };
 

@@ -175,7 +175,10 @@ void GradientBuckets::send(std::size_t bucket, const at::Tensor& message, Reduce
     held_.push_back({bucket, message, reduce});
     return;
   }
-  works_.at(bucket) = comm_.all_reduce(message, reduce, fmt::format("bucket {}", bucket));
+  if (bucket >= works_.size())
+    throw Error(fmt::format("a step sends more than its {} messages", works_.size()),
+                fmt::format("message {}", bucket), kEachOnce, Exit::failed);
+  works_[bucket] = comm_.all_reduce(message, reduce, fmt::format("bucket {}", bucket));
 }
 
 void GradientBuckets::wait(std::size_t bucket) {

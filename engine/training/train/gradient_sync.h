@@ -73,7 +73,7 @@ class GradientSync {
   /// From now on gradients travel in these buckets. Error (exit code 1) unless each of `order` is in one.
   virtual void plan(const GradientOrder& /*order*/, std::vector<PlannedBucket> /*buckets*/) {}
 
-  /// All-reduces of a step from now on, as planned.
+  /// All-reduces of a step from now on, as planned; of compressed ones, of the step that began last.
   virtual std::int64_t planned_calls() const = 0;
 
  protected:

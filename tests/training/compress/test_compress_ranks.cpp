@@ -47,6 +47,8 @@ TEST_CASE("averages of weights after each step are averages of gradients for SGD
   passes(2, {"local"});
 }
 
+TEST_CASE("a task with another number of all-reduces is refused") { passes(2, {"rounds"}); }
+
 TEST_CASE("the outer step follows Nesterov's formula, every H steps and at the end") { passes(3, {"outer"}); }
 
 }  // namespace isobar::test_compress_ranks
