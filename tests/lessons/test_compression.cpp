@@ -17,6 +17,7 @@ namespace {
 /// Losses after 150 steps at rank 4 lie so near those of plain gradients with error feedback, and further
 /// without.
 constexpr double kBand = 0.25;
+constexpr double kAlternateBand = 0.35;  // one factor a step
 
 const std::vector<std::string> kFast = {"optim.lr=2e-3", "comm.compress_rank=4"};
 
@@ -53,19 +54,22 @@ TEST_CASE("a page that sends gradients as they are trains as lesson 10 does") {
 
 TEST_CASE("losses stay within a band with error feedback, and leave it without") {
   const TempFolder folder;
-  REQUIRE(train_compressed(folder / "plain", kFast, 150).code == 0);
-  const double plain = loss_of(folder / "plain");
-  for (const std::string scheme : {"bf16", "fp16", "powersgd"}) {
-    REQUIRE(train_compressed(folder / scheme, with(kFast, {"comm.compress=" + scheme}), 150).code == 0);
-    INFO(scheme << " " << loss_of(folder / scheme) << " " << plain);
-    CHECK(loss_of(folder / scheme) / plain - 1 < (scheme == "powersgd" ? kBand : 0.01));
+  const auto loss_with = [&](const std::string& name, const std::vector<std::string>& sets) {
+    REQUIRE(train_compressed(folder / name, with(kFast, sets), 150).code == 0);
+    return loss_of(folder / name);
+  };
+  const double plain = loss_with("plain", {});
+  for (const std::string scheme : {"bf16", "fp16"})
+    CHECK(loss_with(scheme, {"comm.compress=" + scheme}) / plain - 1 < 0.01);
+  for (const std::string scheme : {"powersgd", "acpsgd"}) {
+    const double kept = loss_with(scheme, {"comm.compress=" + scheme});
+    const double lost =
+        loss_with(scheme + "-lost", {"comm.compress=" + scheme, "run.fault=no_error_feedback"});
+    INFO(scheme << " " << kept << " " << lost << " " << plain);
+    const double band = scheme == "powersgd" ? kBand : kAlternateBand;
+    CHECK(kept / plain - 1 < band);
+    CHECK(lost / plain - 1 > band);
   }
-  const fs::path without = folder / "without";
-  REQUIRE(
-      train_compressed(without, with(kFast, {"comm.compress=powersgd", "run.fault=no_error_feedback"}), 150)
-          .code == 0);
-  INFO(loss_of(without) << " " << plain);
-  CHECK(loss_of(without) / plain - 1 > kBand);
 }
 
 TEST_CASE("errors are recorded when they are due, and grow on the ranks and not in the mean") {

@@ -21,7 +21,7 @@ std::vector<double> shares_of(const StepMessages& messages) {
   return out;
 }
 
-/// Parts of a bucket's arithmetic that come before its messages are sent.
+/// Messages of each bucket.
 std::vector<int> messages_by_bucket(const StepMessages& messages, std::size_t buckets) {
   std::vector<int> out(buckets);
   for (const PlannedMessage& message : messages) ++out[message.bucket];

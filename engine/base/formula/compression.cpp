@@ -15,19 +15,6 @@ std::int64_t sum_of(const std::vector<std::int64_t>& values) {
   return std::accumulate(values.begin(), values.end(), std::int64_t{0});
 }
 
-/// Values of each gradient in a message of P, or of Q; whole ones count where `whole` is set.
-std::vector<std::int64_t> sent_values(const std::vector<GradientMatrix>& gradients, const CommConfig& config,
-                                      bool is_p, bool whole) {
-  std::vector<std::int64_t> out;
-  for (const GradientMatrix& matrix : gradients) {
-    if (is_compressed(matrix, config.compress_rank, config.compress_min_ratio))
-      out.push_back(matrix.rank(config.compress_rank) * (is_p ? matrix.rows : matrix.columns));
-    else
-      out.push_back(whole ? matrix.count() : 0);
-  }
-  return out;
-}
-
 std::vector<std::int64_t> counts_of(const std::vector<GradientMatrix>& gradients) {
   std::vector<std::int64_t> out;
   for (const GradientMatrix& matrix : gradients) out.push_back(matrix.count());
@@ -81,6 +68,26 @@ bool is_compressed(const GradientMatrix& matrix, std::int64_t rank, double min_r
   return sent * min_ratio < static_cast<double>(matrix.count());
 }
 
+std::vector<std::int64_t> sent_values(const std::vector<GradientMatrix>& gradients, const CommConfig& config,
+                                      bool is_p, bool whole) {
+  std::vector<std::int64_t> out;
+  for (const GradientMatrix& matrix : gradients) {
+    if (is_compressed(matrix, config.compress_rank, config.compress_min_ratio))
+      out.push_back(matrix.rank(config.compress_rank) * (is_p ? matrix.rows : matrix.columns));
+    else
+      out.push_back(whole ? matrix.count() : 0);
+  }
+  return out;
+}
+
+std::vector<PlannedBucket> factor_plan(const std::vector<GradientMatrix>& gradients, const CommConfig& config,
+                                       bool is_p) {
+  const std::vector<std::int64_t> values = sent_values(gradients, config, is_p, /*whole=*/true);
+  const double share =
+      static_cast<double>(sum_of(values)) / static_cast<double>(sum_of(counts_of(gradients)));
+  return plan_of(values, config, share);
+}
+
 std::vector<StepMessages> planned_messages(const std::vector<GradientMatrix>& gradients,
                                            const CommConfig& config) {
   const std::vector<std::int64_t> counts = counts_of(gradients);
@@ -100,9 +107,8 @@ std::vector<StepMessages> planned_messages(const std::vector<GradientMatrix>& gr
   }
   std::vector<StepMessages> out;
   for (const bool is_p : {true, false}) {
-    const std::vector<std::int64_t> values = sent(is_p, /*whole=*/true);
-    const double share = static_cast<double>(sum_of(values)) / static_cast<double>(sum_of(counts));
-    out.push_back(messages_of(plan_of(values, config, share), values, counts, kFloatBytes));
+    const std::vector<PlannedBucket> own = factor_plan(gradients, config, is_p);
+    out.push_back(messages_of(own, sent(is_p, /*whole=*/true), counts, kFloatBytes));
   }
   return out;
 }

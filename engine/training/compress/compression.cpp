@@ -63,31 +63,21 @@ class ShortPayloads final : public Payloads {
 };
 
 /// Error (exit code 2) where all would travel whole.
-void check_rank(const Parameters& parameters, const FactorSetting& setting) {
+void check_rank(const Parameters& parameters, const CommConfig& config) {
   std::int64_t most = 0;  // rank at which the matrix that pays longest still does
   for (const ParameterLeaf& leaf : parameters.leaves()) {
     const GradientMatrix matrix = matrix_of(leaf.tensor.sizes().vec());
-    if (is_compressed(matrix, setting.rank, setting.min_ratio)) return;
-    for (std::int64_t rank = most + 1; is_compressed(matrix, rank, setting.min_ratio); ++rank) most = rank;
+    if (is_compressed(matrix, config.compress_rank, config.compress_min_ratio)) return;
+    for (std::int64_t rank = most + 1; is_compressed(matrix, rank, config.compress_min_ratio); ++rank)
+      most = rank;
   }
   throw Error(fmt::format("factors of rank {} are no smaller than any matrix of this model, by "
                           "comm.compress_min_ratio = {}",
-                          setting.rank, setting.min_ratio),
+                          config.compress_rank, config.compress_min_ratio),
               "comm.compress_rank",
               most > 0 ? fmt::format("a comm.compress_rank up to {}", most)
                        : "a larger model, or a smaller comm.compress_min_ratio",
               Exit::bad_input);
-}
-
-FactorSetting setting_of(const CommConfig& config, std::int64_t seed) {
-  return {.rank = config.compress_rank,
-          .min_ratio = config.compress_min_ratio,
-          .error_feedback = config.error_feedback,
-          .warm_start = config.warm_start,
-          .seed = seed,
-          .flat_positions = has_fault(Fault::flat_view),
-          .first_cap_bytes = mebibytes(config.first_bucket_mb),
-          .cap_bytes = mebibytes(config.bucket_mb)};
 }
 
 }  // namespace
@@ -104,9 +94,8 @@ Compression::Compression(const Parameters& parameters, Comm& comm, const CommCon
       error_every_(config.error_every),
       whole_steps_(config.compress_start),
       whole_(make_whole_payloads()) {
-  FactorSetting setting = setting_of(config, seed);
-  if (has_fault(Fault::different_seeds)) setting.seed += comm.rank();
-  if (is_low_rank(config.compress)) check_rank(parameters, setting);
+  if (has_fault(Fault::different_seeds)) seed += comm.rank();
+  if (is_low_rank(config.compress)) check_rank(parameters, config);
   switch (config.compress) {
     case CompressKind::none:
       break;
@@ -117,10 +106,10 @@ Compression::Compression(const Parameters& parameters, Comm& comm, const CommCon
       chosen_ = make_short_payloads(at::kBFloat16, comm.size());
       break;
     case CompressKind::powersgd:
-      chosen_ = make_power_payloads(parameters, setting);
+      chosen_ = make_power_payloads(parameters, config, seed);
       break;
     case CompressKind::acpsgd:
-      chosen_ = make_alternate_payloads(parameters, setting);
+      chosen_ = make_alternate_payloads(parameters, config, seed);
       break;
   }
 }

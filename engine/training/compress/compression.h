@@ -77,17 +77,10 @@ class Compression {
 std::unique_ptr<Payloads> make_whole_payloads();
 std::unique_ptr<Payloads> make_short_payloads(at::ScalarType type, int ranks);
 
-/// What low-rank factors are made by.
-struct FactorSetting {
-  std::int64_t rank = 4;
-  double min_ratio = 2;
-  bool error_feedback = true;
-  bool warm_start = true;
-  std::int64_t seed = 1;
-  bool flat_positions = false;                      ///< the positions [1, N, E] are one row
-  std::int64_t first_cap_bytes = 0, cap_bytes = 0;  ///< caps of gradients (bucket_plan.h)
-};
-std::unique_ptr<Payloads> make_power_payloads(const Parameters& parameters, const FactorSetting& setting);
-std::unique_ptr<Payloads> make_alternate_payloads(const Parameters& parameters, const FactorSetting& setting);
+/// comm.compress = powersgd; acpsgd. `seed`: that of the first factors.
+std::unique_ptr<Payloads> make_power_payloads(const Parameters& parameters, const CommConfig& config,
+                                              std::int64_t seed);
+std::unique_ptr<Payloads> make_alternate_payloads(const Parameters& parameters, const CommConfig& config,
+                                                  std::int64_t seed);
 
 }  // namespace isobar

@@ -34,16 +34,17 @@ struct Messages {
 
 class FactorPayloads : public Payloads {
  public:
-  FactorPayloads(const Parameters& parameters, const FactorSetting& setting) : setting_(setting) {
+  FactorPayloads(const Parameters& parameters, const CommConfig& config, std::int64_t seed)
+      : config_(config), seed_(seed) {
     std::int64_t count = 0;
     for (const ParameterLeaf& leaf : parameters.leaves()) {
       Leaf& one = leaves_.emplace_back();
       one.name = leaf.name;
       one.matrix = matrix_of(leaf.tensor.sizes().vec());
-      if (setting.flat_positions && leaf.tensor.dim() == 3)
+      if (has_fault(Fault::flat_view) && leaf.tensor.dim() == 3)
         one.matrix = {.rows = 1, .columns = leaf.tensor.numel()};
-      if (!is_compressed(one.matrix, setting.rank, setting.min_ratio)) continue;
-      one.rank = one.matrix.rank(setting.rank);
+      if (!is_compressed(one.matrix, config.compress_rank, config.compress_min_ratio)) continue;
+      one.rank = one.matrix.rank(config.compress_rank);
       count += one.matrix.count();
     }
     const at::TensorOptions options = parameters.gradients().options();
@@ -60,9 +61,11 @@ class FactorPayloads : public Payloads {
 
   void plan(const BucketsToSend& buckets) override {
     gradients_.clear();
+    matrices_.clear();
     order_ = buckets.leaves;
     for (std::size_t i = 0; i < order_.size(); ++i) {
       const Leaf& leaf = of(i);
+      matrices_.push_back(leaf.matrix);
       gradients_.push_back(leaf.rank == 0
                                ? buckets.gradients[i]
                                : buckets.gradients[i].view({leaf.matrix.rows, leaf.matrix.columns}));
@@ -70,7 +73,7 @@ class FactorPayloads : public Payloads {
     plan_messages(buckets.plan);
   }
 
-  at::Tensor errors() const override { return setting_.error_feedback ? errors_ : at::Tensor(); }
+  at::Tensor errors() const override { return config_.error_feedback ? errors_ : at::Tensor(); }
 
  protected:
   virtual void plan_messages(const std::vector<PlannedBucket>& plan) = 0;
@@ -79,7 +82,7 @@ class FactorPayloads : public Payloads {
   Leaf& of(std::size_t gradient) { return leaves_[order_[gradient]]; }
 
   at::Tensor first_factor(const Leaf& leaf) const {
-    return seams::random_factor(leaf.matrix.columns, leaf.rank, setting_.seed, leaf.name, turn_, errors_);
+    return seams::random_factor(leaf.matrix.columns, leaf.rank, seed_, leaf.name, turn_, errors_);
   }
 
   /// `values` of each gradient travel, in these buckets.
@@ -99,22 +102,11 @@ class FactorPayloads : public Payloads {
     return out;
   }
 
-  /// Values of each gradient in a message of P, or of Q; whole ones count where `whole` is set.
-  std::vector<std::int64_t> sizes(bool is_p, bool whole) {
-    std::vector<std::int64_t> out;
-    for (std::size_t i = 0; i < count(); ++i) {
-      const Leaf& leaf = of(i);
-      const std::int64_t all = whole ? leaf.matrix.count() : 0;
-      out.push_back(leaf.rank == 0 ? all : leaf.rank * (is_p ? leaf.matrix.rows : leaf.matrix.columns));
-    }
-    return out;
-  }
-
   /// M, in the memory of the error.
   const at::Tensor& add_error(std::size_t gradient) {
     const Leaf& leaf = of(gradient);
-    return setting_.error_feedback ? leaf.error.add_(gradients_[gradient])
-                                   : leaf.error.copy_(gradients_[gradient]);
+    return config_.error_feedback ? leaf.error.add_(gradients_[gradient])
+                                  : leaf.error.copy_(gradients_[gradient]);
   }
 
   template <typename Do>
@@ -122,12 +114,14 @@ class FactorPayloads : public Payloads {
     for (std::size_t i = bucket.first; i < bucket.first + bucket.count; ++i) act(i);
   }
 
-  FactorSetting setting_;
+  CommConfig config_;
+  std::int64_t seed_;
   std::vector<Leaf> leaves_;
-  at::Tensor errors_;                  ///< all errors
-  std::vector<std::size_t> order_;     ///< leaves in the order of the plan
-  std::vector<at::Tensor> gradients_;  ///< in that order; matrices, or flat where they travel whole
-  std::int64_t turn_ = 0;              ///< compressed steps so far
+  at::Tensor errors_;                     ///< all errors
+  std::vector<std::size_t> order_;        ///< leaves in the order of the plan
+  std::vector<GradientMatrix> matrices_;  ///< in that order
+  std::vector<at::Tensor> gradients_;     ///< in that order; matrices, or flat where they travel whole
+  std::int64_t turn_ = 0;                 ///< compressed steps so far
 };
 
 class PowerPayloads final : public FactorPayloads {
@@ -161,8 +155,8 @@ class PowerPayloads final : public FactorPayloads {
 
  private:
   void plan_messages(const std::vector<PlannedBucket>& plan) override {
-    p_ = messages(plan, sizes(/*is_p=*/true, /*whole=*/true));
-    q_ = messages(plan, sizes(/*is_p=*/false, /*whole=*/false));
+    p_ = messages(plan, sent_values(matrices_, config_, /*is_p=*/true, /*whole=*/true));
+    q_ = messages(plan, sent_values(matrices_, config_, /*is_p=*/false, /*whole=*/false));
   }
 
   Payload send_p(std::size_t bucket) {
@@ -172,7 +166,7 @@ class PowerPayloads final : public FactorPayloads {
         p_.parts[i].copy_(gradients_[i]);
         return;
       }
-      if (!setting_.warm_start) leaf.q = first_factor(leaf);
+      if (!config_.warm_start) leaf.q = first_factor(leaf);
       at::mm_out(p_.parts[i], add_error(i), leaf.q);
     });
     return {p_.flat[bucket], Reduce::mean};
@@ -192,8 +186,8 @@ class PowerPayloads final : public FactorPayloads {
 
 class AlternatePayloads final : public FactorPayloads {
  public:
-  AlternatePayloads(const Parameters& parameters, const FactorSetting& setting)
-      : FactorPayloads(parameters, setting) {
+  AlternatePayloads(const Parameters& parameters, const CommConfig& config, std::int64_t seed)
+      : FactorPayloads(parameters, config, seed) {
     for (Leaf& leaf : leaves_)
       if (leaf.rank > 0) leaf.p = at::empty({leaf.matrix.rows, leaf.rank}, errors_.options());
   }
@@ -212,7 +206,7 @@ class AlternatePayloads final : public FactorPayloads {
         now().parts[i].copy_(gradients_[i]);
         return;
       }
-      if (!setting_.warm_start && sends_p_) leaf.q = first_factor(leaf);
+      if (!config_.warm_start && sends_p_) leaf.q = first_factor(leaf);
       const at::Tensor& matrix = add_error(i);
       seams::alternate_round({.matrix = sends_p_ ? matrix : matrix.t(),
                               .kept = sends_p_ ? leaf.q : leaf.p,
@@ -237,23 +231,9 @@ class AlternatePayloads final : public FactorPayloads {
   Messages& now() { return messages_[sends_p_ ? 0 : 1]; }
 
   void plan_messages(const std::vector<PlannedBucket>& /*plan*/) override {
-    std::int64_t all = 0;
-    for (const at::Tensor& gradient : gradients_) all += gradient.numel();
-    for (const bool is_p : {true, false}) {
-      const std::vector<std::int64_t> values = sizes(is_p, /*whole=*/true);
-      std::vector<std::int64_t> bytes;
-      std::int64_t sent = 0;
-      for (const std::int64_t value : values) {
-        sent += value;
-        bytes.push_back(value * kFloatBytes);
-      }
-      const double share = static_cast<double>(sent) / static_cast<double>(all);
-      const auto cap = [&](std::int64_t of_gradients) {
-        return static_cast<std::int64_t>(share * static_cast<double>(of_gradients));
-      };
-      messages_[is_p ? 0 : 1] =
-          messages(bucket_plan(bytes, cap(setting_.first_cap_bytes), cap(setting_.cap_bytes)), values);
-    }
+    for (const bool is_p : {true, false})
+      messages_[is_p ? 0 : 1] = messages(factor_plan(matrices_, config_, is_p),
+                                         sent_values(matrices_, config_, is_p, /*whole=*/true));
   }
 
   std::array<Messages, 2> messages_;  ///< P, then Q
@@ -262,13 +242,14 @@ class AlternatePayloads final : public FactorPayloads {
 
 }  // namespace
 
-std::unique_ptr<Payloads> make_power_payloads(const Parameters& parameters, const FactorSetting& setting) {
-  return std::make_unique<PowerPayloads>(parameters, setting);
+std::unique_ptr<Payloads> make_power_payloads(const Parameters& parameters, const CommConfig& config,
+                                              std::int64_t seed) {
+  return std::make_unique<PowerPayloads>(parameters, config, seed);
 }
 
-std::unique_ptr<Payloads> make_alternate_payloads(const Parameters& parameters,
-                                                  const FactorSetting& setting) {
-  return std::make_unique<AlternatePayloads>(parameters, setting);
+std::unique_ptr<Payloads> make_alternate_payloads(const Parameters& parameters, const CommConfig& config,
+                                                  std::int64_t seed) {
+  return std::make_unique<AlternatePayloads>(parameters, config, seed);
 }
 
 }  // namespace isobar
