@@ -23,6 +23,7 @@
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
 #include "model/vit.h"
+#include "support/bucket_way.h"
 #include "support/named.h"
 #include "train/fused_adam.h"
 #include "train/grad_scaler.h"
@@ -65,12 +66,7 @@ class Replica {
     }
     compression_.emplace(parameters_, comm, config, kSeed);
     if (comm.rank() == 0) write_first_factors(config, factors);
-    sync_ = make_compressed_sync(parameters_, comm, config, *compression_,
-                                 [this](SentBucket& bucket) -> BucketTask {
-                                   while (const auto payload = compression_->transform(bucket))
-                                     co_await bucket.all_reduce(*payload);
-                                   compression_->finish(bucket);
-                                 });
+    sync_ = make_compressed_sync(parameters_, comm, config, *compression_, testing::way_of(*compression_));
   }
 
   at::Tensor step(const Batch& batch) {

@@ -82,28 +82,22 @@ void check_rank(const Parameters& parameters, const CommConfig& config) {
 
 }  // namespace
 
-std::unique_ptr<Payloads> make_whole_payloads() { return std::make_unique<WholePayloads>(); }
-
-std::unique_ptr<Payloads> make_short_payloads(at::ScalarType type, int ranks) {
-  return std::make_unique<ShortPayloads>(type, ranks);
-}
-
 Compression::Compression(const Parameters& parameters, Comm& comm, const CommConfig& config,
                          std::int64_t seed)
     : comm_(comm),
       error_every_(config.error_every),
       whole_steps_(config.compress_start),
-      whole_(make_whole_payloads()) {
+      whole_(std::make_unique<WholePayloads>()) {
   if (has_fault(Fault::different_seeds)) seed += comm.rank();
   if (is_low_rank(config.compress)) check_rank(parameters, config);
   switch (config.compress) {
     case CompressKind::none:
       break;
     case CompressKind::fp16:
-      chosen_ = make_short_payloads(at::kHalf, comm.size());
+      chosen_ = std::make_unique<ShortPayloads>(at::kHalf, comm.size());
       break;
     case CompressKind::bf16:
-      chosen_ = make_short_payloads(at::kBFloat16, comm.size());
+      chosen_ = std::make_unique<ShortPayloads>(at::kBFloat16, comm.size());
       break;
     case CompressKind::powersgd:
       chosen_ = make_power_payloads(parameters, config, seed);

@@ -12,8 +12,7 @@
 //             comm.bucket_mb times their share of the bytes. (Zhang et al. 2023)
 //
 // Vectors, and matrices that do not pay (formula/compression.h), travel whole beside the factors. E starts at
-// zero, also in a run that is resumed, whose first
-// comm.compress_start steps are whole again.
+// zero, also in a run that is resumed, whose first comm.compress_start steps are whole again.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -72,10 +71,6 @@ class Compression {
   std::unique_ptr<Payloads> chosen_;  ///< null: whole
   Payloads* now_ = nullptr;
 };
-
-/// comm.compress = none; fp16, bf16.
-std::unique_ptr<Payloads> make_whole_payloads();
-std::unique_ptr<Payloads> make_short_payloads(at::ScalarType type, int ranks);
 
 /// comm.compress = powersgd; acpsgd. `seed`: that of the first factors.
 std::unique_ptr<Payloads> make_power_payloads(const Parameters& parameters, const CommConfig& config,

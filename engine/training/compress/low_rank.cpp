@@ -13,8 +13,6 @@
 namespace isobar {
 namespace {
 
-constexpr auto kFloatBytes = static_cast<std::int64_t>(sizeof(float));
-
 /// One gradient's state, from step to step.
 struct Leaf {
   std::string name;
@@ -28,8 +26,8 @@ struct Leaf {
 struct Messages {
   std::vector<PlannedBucket> plan;
   std::vector<at::Tensor> flat;  ///< by bucket
-  std::vector<at::Tensor>
-      parts;  ///< by gradient, in the order of the plan: a view of its message; may have no values
+  /// By gradient, in the order of the plan: a view of its message; may have no values.
+  std::vector<at::Tensor> parts;
 };
 
 class FactorPayloads : public Payloads {
@@ -78,7 +76,6 @@ class FactorPayloads : public Payloads {
  protected:
   virtual void plan_messages(const std::vector<PlannedBucket>& plan) = 0;
 
-  std::size_t count() const { return order_.size(); }
   Leaf& of(std::size_t gradient) { return leaves_[order_[gradient]]; }
 
   at::Tensor first_factor(const Leaf& leaf) const {
@@ -88,10 +85,9 @@ class FactorPayloads : public Payloads {
   /// `values` of each gradient travel, in these buckets.
   Messages messages(std::vector<PlannedBucket> plan, const std::vector<std::int64_t>& values) {
     Messages out{.plan = std::move(plan), .flat = {}, .parts = {}};
-    for (PlannedBucket& bucket : out.plan) {
+    for (const PlannedBucket& bucket : out.plan) {
       std::int64_t all = 0;
       for (std::size_t i = bucket.first; i < bucket.first + bucket.count; ++i) all += values[i];
-      bucket.bytes = all * kFloatBytes;
       out.flat.push_back(at::empty({all}, errors_.options()));
       std::int64_t begin = 0;
       for (std::size_t i = bucket.first; i < bucket.first + bucket.count; begin += values[i++]) {

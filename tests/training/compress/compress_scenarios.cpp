@@ -10,6 +10,7 @@
 #include "compress/weight_average.h"
 #include "formula/compression.h"
 #include "formula/link.h"
+#include "support/bucket_way.h"
 #include "support/golden.h"
 #include "support/made_fault.h"
 #include "support/rank_scenarios.h"
@@ -41,12 +42,7 @@ struct Replica {
   Replica(Comm& comm, const CommConfig& config, const FusionConfig& fusion = {})
       : model(kOddVit, fusion), compression(model.parameters, comm, config, 5) {
     broadcast_weights(model.parameters, comm);
-    sync = make_compressed_sync(model.parameters, comm, config, compression,
-                                [this](SentBucket& bucket) -> BucketTask {
-                                  while (const auto payload = compression.transform(bucket))
-                                    co_await bucket.all_reduce(*payload);
-                                  compression.finish(bucket);
-                                });
+    sync = make_compressed_sync(model.parameters, comm, config, compression, way_of(compression));
   }
   Parameters& parameters() { return model.parameters; }
   /// The mean gradient of step `step`, as it arrives.
@@ -271,11 +267,7 @@ int run_golden(const Words& words) {
     parameters.add({.name = name, .full_shape = given("gradients", name, 0).select(0, 0).sizes().vec()});
   parameters.materialise(1, at::kCPU);
   Compression compression(parameters, comm, config, 1);
-  const auto sync =
-      make_compressed_sync(parameters, comm, config, compression, [&](SentBucket& bucket) -> BucketTask {
-        while (const auto payload = compression.transform(bucket)) co_await bucket.all_reduce(*payload);
-        compression.finish(bucket);
-      });
+  const auto sync = make_compressed_sync(parameters, comm, config, compression, way_of(compression));
   for (std::int64_t step = 0; step < 4; ++step) {
     parameters.zero_gradients();
     sync->begin();

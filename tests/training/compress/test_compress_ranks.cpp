@@ -1,7 +1,7 @@
 // Compressed gradients and averages of weights, in real processes.
 #include "support/catch.h"
 #include "support/pairs.h"
-#include "support/rank_scenarios.h"
+#include "support/passing_ranks.h"
 
 namespace isobar::test_compress_ranks {
 
@@ -10,13 +10,6 @@ using namespace isobar::testing;
 namespace {
 
 const std::vector<std::string> kLowRank = {"powersgd", "acpsgd"};
-
-void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario(ranks, words);
-  INFO(said(ended));
-  CHECK(ended.code == 0);
-  CHECK_FALSE(ended.timed_out);
-}
 
 }  // namespace
 

@@ -3,7 +3,7 @@
 #include "core/text.h"
 #include "support/catch.h"
 #include "support/pairs.h"
-#include "support/rank_scenarios.h"
+#include "support/passing_ranks.h"
 
 namespace isobar::test_sync_ranks {
 
@@ -13,13 +13,6 @@ namespace {
 
 const std::vector<std::string> kBackends = {"gloo", "ring"};
 const std::vector<std::string> kSyncs = {"buckets", "at_end", "per_parameter", "reducer"};
-
-void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario(ranks, words);
-  INFO(said(ended));
-  CHECK(ended.code == 0);
-  CHECK_FALSE(ended.timed_out);
-}
 
 }  // namespace
 

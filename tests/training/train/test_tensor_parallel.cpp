@@ -3,20 +3,13 @@
 #include "core/text.h"
 #include "support/catch.h"
 #include "support/pairs.h"
-#include "support/rank_scenarios.h"
+#include "support/passing_ranks.h"
 
 namespace isobar::test_tensor_parallel {
 
 using namespace isobar::testing;
 
 namespace {
-
-void passes(int ranks, const std::vector<std::string>& words) {
-  const RanksEnded ended = run_scenario(ranks, words);
-  INFO(said(ended));
-  CHECK(ended.code == 0);
-  CHECK_FALSE(ended.timed_out);
-}
 
 /// Ranks, tp, backend and kernels: `some`, in which all of them meet, or in the nightly tier every
 /// combination of them with `meshes`.
