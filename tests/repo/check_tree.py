@@ -11,7 +11,7 @@ from pathlib import Path
 # Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
 # runs may include all of base, and nothing of each other.
 WINGS = {
-    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check", "jobs", "exercise", "draw"], ["running", "start"]],
+    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check", "jobs", "exercise", "draw"], ["cluster"], ["running", "start"]],
     "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["compress"], ["faults"], ["run"]],
     "reading": [["log"], ["analyse"], ["plot", "course", "imported"], ["page"], ["cli"]],
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -49,6 +50,14 @@ std::int64_t integer_in(const TomlEntry& entry, std::int64_t least, std::int64_t
   if (value == nullptr || *value < least || *value > most)
     refuse_value(entry, fmt::format("an integer from {} to {}", least, most));
   return *value;
+}
+
+double positive_in(const TomlEntry& entry) {
+  const auto* const whole = std::get_if<std::int64_t>(&entry.value);
+  const auto* const broken = std::get_if<double>(&entry.value);
+  const double value = whole != nullptr ? static_cast<double>(*whole) : broken != nullptr ? *broken : 0;
+  if (!(value > 0) || !std::isfinite(value)) refuse_value(entry, "a number above 0");
+  return value;
 }
 
 bool flag_in(const TomlEntry& entry) { return value_of<bool>(entry, "true or false"); }

@@ -21,6 +21,8 @@ std::string see_another(const std::string& origin);
 std::string text_in(const TomlEntry& entry, bool may_be_empty = false);
 std::vector<std::string> texts_in(const TomlEntry& entry);
 std::int64_t integer_in(const TomlEntry& entry, std::int64_t least, std::int64_t most);
+/// An integer or not, above 0 and finite.
+double positive_in(const TomlEntry& entry);
 bool flag_in(const TomlEntry& entry);
 std::string one_of_in(const TomlEntry& entry, const std::vector<std::string>& names);
 /// A path without "..", which is not absolute.

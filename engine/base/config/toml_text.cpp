@@ -36,6 +36,16 @@ std::vector<Element> elements(const toml::array& array) {
   return out;
 }
 
+bool is_all_numbers(const toml::array& array) {
+  return std::ranges::all_of(array, [](const toml::node& value) { return value.is_number(); });
+}
+
+TomlRows rows(const toml::array& array) {
+  TomlRows out;
+  for (const toml::node& row : array) out.push_back(elements<double>(*row.as_array()));
+  return out;
+}
+
 std::string position(const std::string& name, const toml::source_position& at) {
   return position(name, at.line, at.column);
 }
@@ -62,8 +72,10 @@ TomlValue value_of(const toml::node& node, const std::string& name) {
     if (array->is_homogeneous<std::int64_t>()) return elements<std::int64_t>(*array);
     if (array->empty() || array->is_homogeneous<std::string>()) return elements<std::string>(*array);
     if (array->is_homogeneous<toml::table>()) return tables(*array, name);
-    if (std::all_of(array->begin(), array->end(), [](const toml::node& value) { return value.is_number(); }))
-      return elements<double>(*array);
+    if (is_all_numbers(*array)) return elements<double>(*array);
+    if (array->is_homogeneous<toml::array>() &&
+        std::ranges::all_of(*array, [](const toml::node& row) { return is_all_numbers(*row.as_array()); }))
+      return rows(*array);
     return OtherValue{"an array of mixed or nested values"};
   }
   return OtherValue{"a date or time"};
@@ -139,6 +151,9 @@ std::string plain_text(const TomlValue& value) {
       return fmt::format("[{}]", joined(numbers));
     }
     std::string operator()(const std::vector<std::string>& v) const { return "[" + joined(v) + "]"; }
+    std::string operator()(const TomlRows& v) const {
+      return fmt::format("a list of {} lists of numbers", v.size());
+    }
     std::string operator()(const std::vector<TomlTable>& v) const {
       return fmt::format("a list of {} tables", v.size());
     }
@@ -161,6 +176,9 @@ std::string describe(const TomlValue& value) {
     }
     std::string operator()(const std::vector<std::string>& v) const {
       return fmt::format("a list of {} strings", v.size());
+    }
+    std::string operator()(const TomlRows& v) const {
+      return fmt::format("a list of {} lists of numbers", v.size());
     }
     std::string operator()(const std::vector<TomlTable>& v) const {
       return fmt::format("a list of {} tables", v.size());

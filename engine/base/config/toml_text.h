@@ -21,9 +21,10 @@ struct TomlTable {
   std::vector<TomlEntry> entries;  ///< their keys begin in it
   std::string origin;              ///< "file:line:column"
 };
+using TomlRows = std::vector<std::vector<double>>;  ///< lists of numbers in a list
 using TomlValue =
     std::variant<std::string, bool, std::int64_t, double, std::vector<std::int64_t>, std::vector<double>,
-                 std::vector<std::string>, std::vector<TomlTable>, OtherValue>;
+                 std::vector<std::string>, TomlRows, std::vector<TomlTable>, OtherValue>;
 
 struct TomlEntry {
   std::string key;  ///< dotted: "data.grid"

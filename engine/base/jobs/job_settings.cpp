@@ -150,6 +150,10 @@ constexpr const char* kTemplate = "template";
 
 fs::path profile_folder(const fs::path& home) { return home / "submit" / "profiles"; }
 
+bool is_path(const std::string& name) {
+  return name.find('/') != std::string::npos || (name.size() > 5 && name.ends_with(".toml"));
+}
+
 ValuePlace place_of(const TomlEntry& entry) { return {printable(entry.key, 60), entry.origin}; }
 
 /// A string, a whole number, true or false as text; anything else is refused.
@@ -194,6 +198,7 @@ void add_code(JobSettings& out, const TomlEntry& entry, const std::string& name,
 
 void take(JobSettings& out, const TomlEntry& entry, const std::string& name, bool may_have_code) {
   constexpr std::string_view kEnvironment = "environment.";
+  if (entry.key.starts_with("machine.")) return;  // read by engine/base/cluster
   for (const JobField& field : job_fields()) {
     if (entry.key == field.table + "." + field.key)
       return out.set(field.key, text_of(entry), place_of(entry));
@@ -235,15 +240,19 @@ JobSettings parse_profile(const std::string& text, const std::string& name, bool
   return out;
 }
 
-JobSettings read_profile(const fs::path& home, const std::string& name) {
-  const bool is_path = name.find('/') != std::string::npos || (name.size() > 5 && name.ends_with(".toml"));
-  if (is_path) return parse_profile(read_text_file(name, kMostTomlBytes), name, /*may_have_code=*/true);
+fs::path profile_file(const fs::path& home, const std::string& name) {
+  if (is_path(name)) return name;
   const std::vector<std::string> names = profile_names(home);
   if (!holds(names, name)) {
     throw Error("no cluster profile is called \"" + printable(name, 40) + "\"", "--cluster",
                 did_you_mean(name, names, "there are " + joined(names) + "; or the path of a file of yours"));
   }
-  const fs::path file = profile_folder(home) / (name + ".toml");
+  return profile_folder(home) / (name + ".toml");
+}
+
+JobSettings read_profile(const fs::path& home, const std::string& name) {
+  const fs::path file = profile_file(home, name);
+  if (is_path(name)) return parse_profile(read_text_file(file, kMostTomlBytes), name, /*may_have_code=*/true);
   return parse_profile(read_text_file(file, kMostTomlBytes), file.lexically_relative(home).string(), false);
 }
 

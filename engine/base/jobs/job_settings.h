@@ -123,6 +123,9 @@ void complete(JobSettings& settings);
 /// Names of the shipped profiles (submit/profiles/*.toml below `home`), sorted, without the template.
 std::vector<std::string> profile_names(const std::filesystem::path& home);
 
+/// The file of the profile `name`. Error (exit code 2) for a name that is neither a path nor a shipped one.
+std::filesystem::path profile_file(const std::filesystem::path& home, const std::string& name);
+
 /// The profile `name`: a shipped one, or the path of a file (a '/' or ".toml" in it). Strict: an unknown key
 /// is an Error (exit code 2) with file:line:column and the nearest one, and so is a value that its rule
 /// refuses. Lines of code ([code] lines) are taken only from a file that is named by its path.

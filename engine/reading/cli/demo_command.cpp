@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
+#include "core/find.h"
 #include "draw/colour.h"
 #include "draw/svg_canvas.h"
 #include "log/event.h"

@@ -3,6 +3,7 @@
 #include "analyse/predicted_run.h"
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
+#include "cli/predict_against.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "config/resume.h"
@@ -21,10 +22,12 @@ struct PredictArguments {
   std::string lesson;
   std::string device;
   Settings settings;
+  Settings one_rank;  ///< without --ranks
   std::filesystem::path run_dir;
   int ranks = 1;
   bool measure = false;
   bool json = false;
+  ClusterArguments cluster;
 };
 
 std::optional<PredictArguments> parse_predict(const Words& words) {
@@ -43,7 +46,20 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
   app.flag("--measure", out.measure, "measure the rates of this machine again, in about half a minute");
   app.add("--run-dir", out.run_dir, "write the prediction as a run into this new folder");
   app.flag("--json", out.json, "one JSON object instead of the text");
+  app.group("on clusters that are not here");
+  app.add("--cluster", out.cluster.clusters,
+          "profiles with a table [machine], with commas between them: up to --ranks GPUs of each");
+  app.add("--law", out.cluster.law, "weak (each rank has the lesson's batch) or strong (all together)")
+      .one_of({"weak", "strong"});
+  app.add(
+      "--against", out.cluster.against,
+      "no lesson, but published points of this file, each from its anchor: lessons/published_scaling.toml");
+  app.add("--term", out.cluster.terms,
+          "another value of a term: jitter=0.03, way=ring, busbw=constant; more than once");
+  app.add("--svg", out.cluster.svg, "write the picture to this file");
   if (!app.parse(words)) return std::nullopt;
+  out.cluster.json = out.json;
+  out.one_rank = out.settings;
   if (ranks.given()) out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));
   return out;
 }
@@ -292,6 +308,10 @@ Report here_report(const Prediction& prediction, const std::optional<RunLike>& m
 int predict_command(const Words& words) {
   std::optional<PredictArguments> arguments = parse_predict(words);
   if (!arguments) return 0;
+  if (!arguments->cluster.against.empty()) {
+    predict_against(arguments->cluster);
+    return 0;
+  }
   const LessonInfo lesson = named_lesson(arguments->lesson, std::string(kPredict) + " LESSON");
   if (take_resume_key(arguments->settings))
     throw Error("a prediction resumes nothing", "train.resume", "leave it out");
@@ -299,6 +319,11 @@ int predict_command(const Words& words) {
   if (lesson.stands_alone)
     throw Error("the formulas are about the weather model, which " + lesson.name + " does not train",
                 kPredict, "./isobar run " + lesson.name + " takes no more than a moment");
+  if (!arguments->cluster.clusters.empty()) {
+    predict_clusters(arguments->cluster, lesson, arguments->one_rank, arguments->ranks,
+                     command_text(*arguments, lesson.name));
+    return 0;
+  }
   const bool is_here = is_usual ? lesson.needs.empty() : arguments->device == "here";
   if (!is_here && arguments->measure)
     throw Error("only this machine is measured", "--measure", "leave out --device");

@@ -1,0 +1,107 @@
+#include "cluster/collective.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/error.h"
+#include "formula/link.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kGigaPerMicro = 1e3;  // bytes a microsecond of 1 GB/s
+
+double over(double bytes, double bytes_per_us) { return bytes_per_us > 0 ? bytes / bytes_per_us : 0; }
+
+double half_hierarchical_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+  const int ranks = group.ranks_per_node;
+  const double inside_us =
+      (ranks - 1) * (hops.inside_latency_us + over(bytes / ranks, hops.inside_bytes_per_us));
+  const double blocks = static_cast<double>(group.nodes - 1) / group.nodes;
+  return inside_us + tree_levels(group.nodes) * hops.between_latency_us +
+         over(blocks * bytes, hops.between_bytes_per_us);
+}
+
+double all_to_all_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+  const double ranks = group.ranks(), here = group.ranks_per_node, message = bytes / ranks;
+  const double inside_us =
+      here > 1 ? (here - 1) * over(message, hops.inside_bytes_per_us) + hops.inside_latency_us : 0;
+  const double between_us =
+      group.nodes > 1
+          ? (ranks - here) * over(message * here, hops.between_bytes_per_us) + hops.between_latency_us
+          : 0;
+  return std::max(inside_us, between_us);
+}
+
+double tree_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+  const double inside_us = hops.inside_latency_us + over(bytes, hops.inside_bytes_per_us);
+  const double between_us = hops.between_latency_us + over(bytes, hops.between_bytes_per_us);
+  return 2 * (tree_levels(group.ranks_per_node) * inside_us + tree_levels(group.nodes) * between_us);
+}
+
+/// Flow control holds all links of a ring to the rate of its slowest.
+double slowest_of(const RankGroup& group, const HopTimes& hops) {
+  if (group.nodes == 1) return hops.inside_bytes_per_us;
+  if (group.ranks_per_node == 1 || hops.inside_bytes_per_us <= 0) return hops.between_bytes_per_us;
+  if (hops.between_bytes_per_us <= 0) return hops.inside_bytes_per_us;
+  return std::min(hops.inside_bytes_per_us, hops.between_bytes_per_us);
+}
+
+double whole_ring_us(Collective what, const RankGroup& group, const HopTimes& hops, double bytes) {
+  const double message = bytes / group.ranks();
+  // The way of a piece through all ranks: a round after the other, at the pace of the slowest link.
+  const int rounds = (what == Collective::all_reduce ? 2 : 1) * (group.ranks() - 1);
+  const int between = group.nodes > 1 ? (rounds + group.ranks_per_node - 1) / group.ranks_per_node : 0;
+  return rounds * over(message, slowest_of(group, hops)) + between * hops.between_latency_us +
+         (rounds - between) * hops.inside_latency_us;
+}
+
+}  // namespace
+
+HopTimes hop_times(const ClusterMachine& machine, Collective what, const RankGroup& group,
+                   const LinkTerms& terms, int sharing) {
+  HopTimes out{.inside_latency_us = machine.inside_latency_us,
+               .inside_bytes_per_us = machine.inside_gb_s * kGigaPerMicro,
+               .between_latency_us = machine.latency_us};
+  if (group.nodes == 1) return out;
+  const int all = machine.gpus_per_node;
+  const int cards = (group.ranks_per_node + machine.gpus_per_nic - 1) / machine.gpus_per_nic;
+  const double share =
+      std::min({1.0, static_cast<double>(cards * machine.gpus_per_nic) / all, 1.0 / sharing});
+  const bool measured = !machine.busbw_by_nodes.empty() && machine.busbw_by_nodes.back().nodes > 1;
+  const int nodes = terms.constant_busbw ? 2 : group.nodes;
+  out.between_bytes_per_us = bus_gb_s(machine, nodes, all, terms.falloff) * share * kGigaPerMicro *
+                             (measured ? 1 : terms.efficiency);
+  if (what == Collective::all_gather || what == Collective::reduce_scatter)
+    out.between_bytes_per_us *=
+        terms.gather_efficiency * std::pow(1 - terms.gather_falloff, std::log2(nodes / 2.0));
+  return out;
+}
+
+double collective_us(Collective what, CollectiveWay way, const RankGroup& group, const HopTimes& hops,
+                     double bytes) {
+  if (group.ranks() < 2) return 0;
+  if (what == Collective::send)
+    return group.nodes > 1 ? hops.between_latency_us + over(bytes, hops.between_bytes_per_us)
+                           : hops.inside_latency_us + over(bytes, hops.inside_bytes_per_us);
+  if (what == Collective::all_to_all) return all_to_all_us(group, hops, bytes);
+  switch (way) {
+    case CollectiveWay::ring:
+      return whole_ring_us(what, group, hops, bytes);
+    case CollectiveWay::tree:
+      if (what != Collective::all_reduce)
+        throw Error("a tree of whole buffers gathers nothing", "collective", "ring or hierarchical");
+      return tree_us(group, hops, bytes);
+    case CollectiveWay::hierarchical:
+      return (what == Collective::all_reduce ? 2 : 1) * half_hierarchical_us(group, hops, bytes);
+    case CollectiveWay::quickest:
+      break;
+  }
+  const double ring = whole_ring_us(what, group, hops, bytes);
+  if (what != Collective::all_reduce) return ring;
+  return std::min({ring, tree_us(group, hops, bytes),
+                   collective_us(what, CollectiveWay::hierarchical, group, hops, bytes)});
+}
+
+}  // namespace isobar

@@ -1,0 +1,144 @@
+#include "cluster/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "config/toml_keys.h"
+#include "core/error.h"
+#include "core/find.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+using Entry = const TomlEntry&;
+
+constexpr int kMostGpusPerNode = 1024;
+
+/// On a line over the logarithms of both.
+double between(const BusBandwidth& low, const BusBandwidth& high, double nodes) {
+  const double part = std::log(nodes / low.nodes) / std::log(high.nodes / low.nodes);
+  return low.gb_s * std::pow(high.gb_s / low.gb_s, part);
+}
+
+std::vector<BusBandwidth> bandwidths_in(Entry entry) {
+  const auto* const rows = std::get_if<TomlRows>(&entry.value);
+  std::vector<BusBandwidth> out;
+  if (rows == nullptr) refuse_value(entry, "pairs of nodes and GB/s: [[1, 230], [4, 180]]");
+  for (const std::vector<double>& row : *rows) {
+    if (row.size() != 2 || !(row[0] >= 1) || !(row[1] > 0) || !std::isfinite(row[1]))
+      refuse_value(entry, "pairs of nodes and GB/s above 0: [[1, 230], [4, 180]]");
+    if (!out.empty() && !(row[0] > out.back().nodes)) refuse_value(entry, "numbers of nodes that rise");
+    out.push_back({row[0], row[1]});
+  }
+  return out;
+}
+
+struct MachineNumber {
+  const char* name;
+  double ClusterMachine::*member;
+};
+constexpr MachineNumber kMachineNumbers[] = {{"peak_tflops", &ClusterMachine::peak_tflops},
+                                             {"memory_gb_s", &ClusterMachine::memory_gb_s},
+                                             {"inside_gb_s", &ClusterMachine::inside_gb_s},
+                                             {"between_gb_s", &ClusterMachine::between_gb_s},
+                                             {"inside_latency_us", &ClusterMachine::inside_latency_us},
+                                             {"latency_us", &ClusterMachine::latency_us},
+                                             {"read_gb_s", &ClusterMachine::read_gb_s},
+                                  {"jitter", &ClusterMachine::jitter}};
+
+std::vector<std::string> known_keys() {
+  std::vector<std::string> out = {"name",           "gpu",        "rates", "gpus_per_node", "gpus_per_nic",
+                                  "busbw_by_nodes", "unknown.KEY"};
+  for (const MachineNumber& number : kMachineNumbers) out.emplace_back(number.name);
+  return out;
+}
+
+/// [least, most] of a term.
+UnknownTerm unknown_in(Entry entry, std::string_view key) {
+  const auto* const whole = std::get_if<std::vector<std::int64_t>>(&entry.value);
+  const auto* const broken = std::get_if<std::vector<double>>(&entry.value);
+  std::vector<double> range = broken != nullptr ? *broken : std::vector<double>();
+  if (whole != nullptr) range.assign(whole->begin(), whole->end());
+  if (range.size() != 2 || !(range[0] >= 0) || !(range[1] > range[0]) || !std::isfinite(range[1]))
+    refuse_value(entry, "the least and the greatest value: [0.01, 0.05]");
+  return {.key = std::string(key), .least = range[0], .most = range[1]};
+}
+
+}  // namespace
+
+double* number_of(ClusterMachine& machine, std::string_view key) {
+  for (const MachineNumber& number : kMachineNumbers)
+    if (key == number.name) return &(machine.*number.member);
+  return nullptr;
+}
+
+double bus_gb_s(const ClusterMachine& machine, int nodes, int ranks_per_node, double falloff) {
+  const std::vector<BusBandwidth>& known = machine.busbw_by_nodes;
+  if (nodes == 1 && (known.empty() || known.front().nodes > 1)) return machine.inside_gb_s;
+  if (known.empty() || known.back().nodes <= 1) {
+    const double all = machine.between_gb_s * ranks_per_node;
+    const double first =
+        machine.inside_gb_s > 0 && ranks_per_node > 1 && all > 0 ? std::min(machine.inside_gb_s, all) : all;
+    return first * std::pow(1 - falloff, std::max(0.0, std::log2(nodes / 2.0)));
+  }
+  if (known.size() == 1 || nodes <= known.front().nodes) return known.front().gb_s;
+  const auto above = std::find_if(known.begin() + 1, known.end() - 1,
+                                  [&](const BusBandwidth& one) { return one.nodes >= nodes; });
+  return between(*std::prev(above), *above, nodes);
+}
+
+namespace {
+
+std::string* text_of(ClusterMachine& machine, std::string_view key) {
+  return key == "name"    ? &machine.name
+         : key == "gpu"   ? &machine.gpu
+         : key == "rates" ? &machine.rates
+                          : nullptr;
+}
+
+}  // namespace
+
+bool take_machine_key(ClusterMachine& machine, Entry entry, std::string_view key) {
+  if (std::string* const text = text_of(machine, key)) {
+    *text = text_in(entry);
+  } else if (key == "gpus_per_node" || key == "gpus_per_nic") {
+    (key == "gpus_per_node" ? machine.gpus_per_node : machine.gpus_per_nic) =
+        static_cast<int>(integer_in(entry, 1, kMostGpusPerNode));
+  } else if (key == "small_us_by_nodes" || key == "busbw_by_bytes") {
+    return true;  // what a log of nccl-tests has beyond that: for people
+  } else if (key == "busbw_by_nodes") {
+    machine.busbw_by_nodes = bandwidths_in(entry);
+  } else if (double* const number = number_of(machine, key)) {
+    *number = positive_in(entry);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+ClusterMachine read_cluster(const std::filesystem::path& file) {
+  constexpr std::string_view kTable = "machine.", kUnknown = "machine.unknown.";
+  ClusterMachine out;
+  bool is_there = false;
+  for (const TomlEntry& entry : read_toml(file)) {
+    const std::string_view key = entry.key;
+    if (!key.starts_with(kTable)) continue;
+    is_there = true;
+    if (key.starts_with(kUnknown)) {
+      out.unknown.push_back(unknown_in(entry, key.substr(kUnknown.size())));
+    } else if (!take_machine_key(out, entry, key.substr(kTable.size()))) {
+      refuse_key(entry, "[machine]", known_keys());
+    }
+  }
+  if (!is_there)
+    throw Error("the profile has no table [machine]", file.string(),
+                "gpus_per_node, inside_gb_s, between_gb_s, .. as in submit/profiles/leonardo.toml; ./isobar "
+                "import makes it from a log of nccl-tests");
+  out.name = file.stem().string();
+  return out;
+}
+
+}  // namespace isobar

@@ -1,0 +1,220 @@
+#include "cluster/published.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+
+#include "config/toml_keys.h"
+#include "core/error.h"
+#include "core/files.h"
+#include "core/find.h"
+#include "core/text.h"
+
+namespace isobar {
+namespace {
+
+using Entry = const TomlEntry&;
+using Point = PublishedPoint;
+
+constexpr std::uint64_t kMostFileBytes = 1 << 20;
+constexpr int kMostGpus = 1'000'000;
+// Bytes of a parameter that an update moves, as formula/step_time.h has them: one kernel, chains of
+// operations.
+constexpr double kFusedBytes = 28, kPlainBytes = 65;
+constexpr double kMicroseconds = 1e6;
+constexpr int kUsualLayers = 24;
+constexpr double kUsualVocabulary = 50'000;
+
+struct PointNumber {
+  const char* key;
+  double Point::*member;
+};
+constexpr PointNumber kPointNumbers[] = {
+    {"model.parameters", &Point::parameters}, {"model.layers", &Point::layers},
+    {"model.width", &Point::width},           {"model.sequence", &Point::sequence},
+    {"model.vocabulary", &Point::vocabulary}, {"model.flops_per_sample", &Point::flops_per_sample},
+    {"job.micro_batch", &Point::micro_batch}, {"samples_per_s_per_gpu", &Point::samples_per_s_per_gpu}};
+struct PointCount {
+  const char* key;
+  int Point::*member;
+};
+constexpr PointCount kPointCounts[] = {{"job.gpus", &Point::gpus},
+                                       {"job.tp", &Point::tensor},
+                                       {"job.cp", &Point::context},
+                                       {"job.pp", &Point::pipeline},
+                                       {"job.accumulate", &Point::accumulate},
+                                       {"job.shard_group", &Point::shard_group}};
+struct PointText {
+  const char* key;
+  std::string Point::*member;
+};
+constexpr PointText kPointTexts[] = {{"id", &Point::id},
+                                     {"source", &Point::source},
+                                     {"series", &Point::series},
+                                     {"model.sample", &Point::sample},
+                                     {"job.precision", &Point::precision},
+                                     {"job.reduce_precision", &Point::reduce_precision},
+                                     {"job.anchor", &Point::anchor},
+                                     {"anchor", &Point::anchor}};
+
+template <class Choice>
+void take_choice(Entry entry, Choice& out) {
+  const Choices names = choices_of(out);
+  const std::string text = one_of_in(entry, {names.begin(), names.end()});
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (text == names[i]) out = static_cast<Choice>(i);
+}
+
+void take_anything_else(Point& point, Entry entry, std::map<std::string, int>& unknown) {
+  if (entry.key == "class") {
+    take_choice(entry, point.kind);
+  } else if (entry.key == "split") {
+    take_choice(entry, point.split);
+  } else if (entry.key == "assumed") {
+    point.assumed = texts_in(entry);
+  } else if (entry.key == "job.checkpoint") {
+    point.checkpoint = flag_in(entry);
+  } else if (entry.key == "job.overlap") {
+    point.overlap = flag_in(entry);
+  } else if (entry.key == "job.zero") {
+    point.zero = static_cast<int>(integer_in(entry, 0, 3));
+  } else {
+    ++unknown[entry.key];
+  }
+}
+
+void take(Point& point, Entry entry, std::map<std::string, int>& unknown) {
+  constexpr std::string_view kMachine = "machine.";
+  if (entry.key.starts_with(kMachine)) {
+    if (!take_machine_key(point.machine, entry, std::string_view(entry.key).substr(kMachine.size())))
+      ++unknown[entry.key];
+    return;
+  }
+  for (const PointNumber& key : kPointNumbers)
+    if (entry.key == key.key) {
+      point.*key.member = positive_in(entry);
+      return;
+    }
+  for (const PointCount& key : kPointCounts)
+    if (entry.key == key.key) {
+      point.*key.member = static_cast<int>(integer_in(entry, 1, kMostGpus));
+      return;
+    }
+  for (const PointText& key : kPointTexts)
+    if (entry.key == key.key) {
+      point.*key.member = text_in(entry);
+      return;
+    }
+  take_anything_else(point, entry, unknown);
+}
+
+void check_fields(const Point& point, const TomlTable& table) {
+  for (const char* const key : {"id", "class", "samples_per_s_per_gpu", "job.gpus"}) {
+    if (!std::ranges::any_of(table.entries, [&](Entry entry) { return entry.key == key; }))
+      throw Error(fmt::format("point {} has no {}", point.id.empty() ? "without id" : point.id, key),
+                  table.origin,
+                  "each [[point]] has id, class, samples_per_s_per_gpu and, in [point.job], gpus");
+  }
+}
+
+void check_anchors(const PublishedFile& file) {
+  std::set<std::string> ids;
+  for (const Point& point : file.points)
+    if (!ids.insert(point.id).second)
+      throw Error("two points are called " + printable(point.id, 60), point.origin, "an id is given once");
+  for (const Point& point : file.points) {
+    std::vector<std::string> way = {point.id};
+    for (const Point* at = &point; !at->anchor.empty();) {
+      const Point* const next = file.find(at->anchor);
+      if (next == nullptr)
+        throw Error(fmt::format("the anchor of {} is {}, and no point is called so", printable(at->id, 60),
+                                printable(at->anchor, 60)),
+                    at->origin,
+                    did_you_mean(at->anchor, {ids.begin(), ids.end()}, "anchor = the id of a point"));
+      way.push_back(next->id);
+      if (std::count(way.begin(), way.end(), next->id) > 1)
+        throw Error("anchors form a cycle: " + printable(joined(way, " -> "), 300), point.origin,
+                    "a point that calibrates others has no anchor of its own, or one that has none");
+      at = next;
+    }
+  }
+}
+
+double bytes_of(const std::string& precision, double otherwise) {
+  if (precision.empty()) return otherwise;
+  const auto begins = [&](std::string_view one) { return precision.starts_with(one); };
+  if (begins("fp32") || begins("tf32") || begins("float32")) return 4;
+  if (begins("fp8") || begins("mxfp8")) return 1;
+  return 2;
+}
+
+}  // namespace
+
+const PublishedPoint* PublishedFile::find(const std::string& id) const {
+  return find_by(points, &Point::id, id);
+}
+
+PublishedFile parse_published(const std::string& text, const std::string& name) {
+  PublishedFile out;
+  std::map<std::string, int> unknown;
+  for (const TomlEntry& entry : parse_toml(text, name)) {
+    if (entry.key != "point") {
+      ++unknown[entry.key];
+      continue;
+    }
+    for (const TomlTable& table : tables_in(entry)) {
+      Point& point = out.points.emplace_back();
+      point.origin = table.origin;
+      for (const TomlEntry& key : table.entries) take(point, key, unknown);
+      check_fields(point, table);
+      if (point.machine.name.empty()) point.machine.name = point.machine.gpu;
+    }
+  }
+  if (out.points.empty())
+    throw Error("no [[point]] stands in it", name, "lessons/published_scaling.toml shows the form");
+  check_anchors(out);
+  for (const auto& [key, count] : unknown)
+    out.notes.push_back(fmt::format("{} of {} is not used", printable(key, 60), counted(count, "point")));
+  return out;
+}
+
+PublishedFile read_published(const std::filesystem::path& file) {
+  return parse_published(read_text_file(file, kMostFileBytes), file.string());
+}
+
+TrainingJob job_of(const PublishedPoint& point, std::vector<std::string>& assumed) {
+  TrainingJob out;
+  out.gpus = point.gpus;
+  out.parameters = point.parameters;
+  out.micro_batch = point.micro_batch > 0 ? point.micro_batch : 1;
+  if (point.micro_batch <= 0) assumed.push_back("micro_batch is not stated: one sample");
+  if (point.sample == "token") {
+    if (point.sequence <= 0) assumed.push_back("sequence is not stated: 2048 tokens");
+    out.micro_batch *= point.sequence > 0 ? point.sequence : 2048;
+  }
+  out.accumulate = point.accumulate;
+  out.zero = point.zero >= 0 ? point.zero : point.kind == PointClass::fsdp ? 3 : 0;
+  out.layers = point.layers > 0 ? static_cast<int>(point.layers) : kUsualLayers;
+  if (point.layers <= 0 && out.zero == 3)
+    assumed.push_back(fmt::format("layers are not stated: {}", kUsualLayers));
+  const bool has_words = point.sample == "token" && point.width > 0;
+  if (has_words && point.vocabulary <= 0)
+    assumed.push_back(fmt::format("vocabulary is not stated: {:.0f}", kUsualVocabulary));
+  const double vocabulary = point.vocabulary > 0 ? point.vocabulary : has_words ? kUsualVocabulary : 0;
+  out.outer_parameters = std::min(vocabulary * point.width, 0.9 * point.parameters);
+  out.shard_group = point.shard_group;
+  out.checkpoint = point.checkpoint;
+  out.overlaps = point.overlap;
+  out.gather_bytes = bytes_of(point.precision, out.zero > 0 ? 2 : 4);
+  out.reduce_bytes = bytes_of(point.reduce_precision, out.zero > 0 ? out.gather_bytes : 4);
+  const double shards = out.zero > 0 ? (out.shard_group > 0 ? out.shard_group : out.gpus) : 1;
+  if (point.machine.memory_gb_s > 0)
+    out.optimizer_us = point.parameters / shards * (out.zero > 0 ? kPlainBytes : kFusedBytes) /
+                       (point.machine.memory_gb_s * 1e9) * kMicroseconds;
+  return out;
+}
+
+}  // namespace isobar

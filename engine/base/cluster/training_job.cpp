@@ -1,0 +1,363 @@
+#include "cluster/training_job.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "cluster/events.h"
+#include "core/error.h"
+
+namespace isobar {
+namespace {
+
+using Id = EventSimulation::Id;
+using Ids = std::vector<Id>;
+
+constexpr int kStepsAhead = 2;       // that are read before they are asked for
+constexpr int kGathersInFlight = 2;  // units whose weights a rank holds at once
+constexpr int kReadSteps = 5;        // after so many the loader's rhythm is that of the step
+
+/// Ranks that come and go together in all collectives of a step, with the streams of each.
+class StepSimulation {
+ public:
+  StepSimulation(const ClusterMachine& machine, const TrainingJob& job, const SimulationTerms& terms,
+                 double compute_us, SimulatedRanks which)
+      : machine_(machine),
+        job_(job),
+        terms_(terms),
+        shards_(job.shard_group > 0 ? job.shard_group : job.gpus) {
+    if (job.gpus < 1 || job.gpus % shards_ != 0)
+      throw Error(fmt::format("{} ranks in groups of {}", job.gpus, shards_), "shard_group",
+                  "groups of equal size");
+    const double jitter = machine.jitter >= 0 ? machine.jitter : terms.jitter;
+    if (!(terms.straggler >= 1))
+      throw Error(fmt::format("a straggler that takes {:g} times as long", terms.straggler), "straggler",
+                  "1 or more");
+    const auto slowness = [&](int rank) { return 1 + jitter * normal_quantile((rank + 0.5) / job.gpus); };
+    if (which == SimulatedRanks::slowest) {
+      slowness_ = {slowness(job.gpus - 1)};
+    } else {
+      for (int rank = 0; rank < job.gpus; ++rank) slowness_.push_back(slowness(rank));
+    }
+    if (job.gpus > 1) slowness_.back() *= terms.straggler;
+    const int here = group_of(machine, job.gpus).ranks_per_node;
+    if (machine.gpus_per_node > 1) sharing_ = terms.sharing * (here - 1) / (machine.gpus_per_node - 1);
+    for (double& factor : slowness_) factor = std::max(0.05, factor);
+    for (std::size_t rank = 0; rank < slowness_.size(); ++rank) streams_.push_back(events_.add_resource());
+    gathering_ = events_.add_resource();
+    summing_ = events_.add_resource();
+    loading_ = events_.add_resource();
+    forward_us_ = compute_us / (job.checkpoint ? 4 : 3);
+    backward_us_ = compute_us - forward_us_;
+    update_us_ = job.optimizer_us * (job.zero == 0 ? terms.update : 1);
+    before_.assign(slowness_.size(), EventSimulation::kNoResource);
+    plan_contention();
+  }
+
+  SimulatedStep run() {
+    const int steps = job_.load_us > 0 ? kReadSteps : 1;
+    Ids begins, loads;
+    std::vector<Ids> ends;
+    for (int step = 0; step < steps; ++step) {
+      if (job_.load_us > 0) {
+        loads.push_back(events_.add(loading_, job_.load_us));
+        if (step >= kStepsAhead)
+          for (const Id id : ends[static_cast<std::size_t>(step - kStepsAhead)])
+            events_.depend(loads.back(), id);
+      }
+      comm_us_ = sent_ = 0;
+      slowest_.clear();
+      load_ = loads.empty() ? EventSimulation::kNoResource : loads.back();
+      job_.zero == 3 ? sharded_step() : summed_step();
+      ends.push_back(before_);
+    }
+    events_.run();
+    return result(ends);
+  }
+
+ private:
+  /// What the slowest rank computes, in order.
+  struct Work {
+    Id id = 0;
+    double StepTerms::*term = nullptr;
+    double mean_us = 0, stretch = 0;
+  };
+  struct Sum {
+    double cost_us = 0, bytes = 0;
+  };
+
+  Sum cost(Collective what, const RankGroup& group, double bytes, int sharing = 1) const {
+    const HopTimes hops = hop_times(machine_, what, group, terms_.link, sharing);
+    const double us = collective_us(what, terms_.link.way, group, hops, bytes);
+    const double part = static_cast<double>(group.ranks() - 1) / group.ranks();
+    return {.cost_us = us > 0 ? us + terms_.link.call_us : 0,
+            .bytes = (what == Collective::all_reduce ? 2 : 1) * part * bytes};
+  }
+
+  /// Computing of each rank, behind what it did before; `also` of all ranks is waited for.
+  Ids compute(double StepTerms::*term, double us, const Ids& also = {}, double stretch = 0) {
+    Ids out;
+    for (std::size_t rank = 0; rank < streams_.size(); ++rank) {
+      const Id id = events_.add(streams_[rank], us * (1 + stretch) * (1 + sharing_) * slowness_[rank]);
+      if (before_[rank] >= 0) events_.depend(id, before_[rank]);
+      for (const Id one : also) events_.depend(id, one);
+      before_[rank] = id;
+      out.push_back(id);
+    }
+    slowest_.push_back({.id = out.back(), .term = term, .mean_us = us, .stretch = stretch});
+    return out;
+  }
+
+  /// A collective of the group, once all of `after` are there.
+  Id collective(Id stream, const Sum& sum, const Ids& after) {
+    const Id id = events_.add(stream, sum.cost_us);
+    for (const Id one : after) events_.depend(id, one);
+    comm_us_ += sum.cost_us;
+    sent_ += sum.bytes;
+    return id;
+  }
+
+  Ids first_of_step() const { return load_ >= 0 ? Ids{load_} : Ids(); }
+
+  RankGroup all() const { return group_of(machine_, job_.gpus); }
+  /// Ranks of equal place in all shard groups.
+  RankGroup across() const {
+    const RankGroup shard = group_of(machine_, shards_);
+    const int copies = job_.gpus / shards_;
+    if (shard.nodes > 1 || shards_ >= machine_.gpus_per_node) return {.nodes = copies, .ranks_per_node = 1};
+    const int here = std::min(copies, machine_.gpus_per_node / shards_);
+    return {.nodes = (copies + here - 1) / here, .ranks_per_node = here};
+  }
+  int across_sharing() const { return std::min(shards_, machine_.gpus_per_node); }
+
+  struct Bucket {
+    double bytes = 0;
+    double inner = 0;  ///< of its bytes, those that become ready evenly over backward
+  };
+
+  /// In the order in which they are full: the first at first_bucket_bytes, the embedding's gradients last.
+  std::vector<Bucket> buckets() const {
+    std::vector<Bucket> out;
+    double inner = (job_.parameters - job_.outer_parameters) * job_.reduce_bytes;
+    for (double left = job_.parameters * job_.reduce_bytes; left > 0.5; left -= out.back().bytes) {
+      const double bytes = std::min(
+          left, out.empty() ? std::min(job_.first_bucket_bytes, job_.bucket_bytes) : job_.bucket_bytes);
+      out.push_back({bytes, std::min(bytes, inner)});
+      inner -= out.back().inner;
+    }
+    return out;
+  }
+
+  void plan_contention() {
+    if (job_.gpus == 1 || terms_.contention <= 0) return;
+    double busy_us = 0;
+    const RankGroup ranks = all();
+    if (job_.zero == 3) {
+      const RankGroup shard = group_of(machine_, shards_);
+      busy_us = job_.layers * (2 * cost(Collective::all_gather, shard, unit(job_.gather_bytes)).cost_us +
+                               cost(Collective::reduce_scatter, shard, unit(job_.reduce_bytes)).cost_us);
+      stretch_ = terms_.contention * std::min(1.0, busy_us / std::max(1e-9, forward_us_ + backward_us_));
+      forward_stretch_ = stretch_;
+      return;
+    }
+    for (const Bucket& one : buckets()) busy_us += cost(Collective::all_reduce, ranks, one.bytes).cost_us;
+    const double beside_us = job_.overlaps ? terms_.overlap * backward_us_ : 0;
+    stretch_ = terms_.contention * std::min(beside_us, busy_us) / std::max(1e-9, backward_us_);
+  }
+
+  double unit(double bytes) const { return (job_.parameters - job_.outer_parameters) / job_.layers * bytes; }
+
+  /// Gradients summed over all ranks, or scattered and weights gathered (as many bytes).
+  void summed_step() {
+    for (int pass = 0; pass < job_.accumulate; ++pass) {
+      compute(&StepTerms::forward_us, forward_us_, pass == 0 ? first_of_step() : Ids());
+      if (pass + 1 < job_.accumulate) compute(&StepTerms::backward_us, backward_us_);
+    }
+    Ids sums;
+    const double inner_bytes = (job_.parameters - job_.outer_parameters) * job_.reduce_bytes;
+    const RankGroup ranks = all();
+    const bool is_sharded = job_.zero == 1 || job_.zero == 2;
+    const bool scatters = is_sharded && shards_ == job_.gpus;  // copies of the shards want whole sums
+    const double beside = job_.overlaps ? terms_.overlap : 0;
+    if (beside < 1) compute(&StepTerms::backward_us, backward_us_ * (1 - beside), {}, stretch_);
+    for (const Bucket& one : buckets()) {
+      const double part = beside * one.inner / inner_bytes;
+      const Ids ready = compute(&StepTerms::backward_us, backward_us_ * part, {}, stretch_);
+      const Sum sum = cost(scatters ? Collective::reduce_scatter : Collective::all_reduce, ranks, one.bytes);
+      sums = {collective(summing_, sum, ready)};
+    }
+    if (sums.empty()) compute(&StepTerms::backward_us, backward_us_ * beside);
+    const Ids updated = compute(&StepTerms::optimize_us, update_us_, sums);
+    if (!is_sharded) return;
+    // Weights come back once a step; what of it the next forward pass hides is not modelled.
+    const RankGroup shard = group_of(machine_, shards_);
+    const Sum sum = cost(Collective::all_gather, shard, job_.parameters * job_.gather_bytes);
+    compute(&StepTerms::optimize_us, 0, {collective(gathering_, sum, updated)});
+  }
+
+  /// Weights gathered unit by unit, two at a time, and gradients scattered.
+  void sharded_step() {
+    const RankGroup shard = group_of(machine_, shards_);
+    const double outer = job_.parameters > 0 ? job_.outer_parameters / job_.parameters : 0;
+    const double layer = (1 - outer) / job_.layers;
+    const Sum gather = cost(Collective::all_gather, shard, unit(job_.gather_bytes));
+    const Sum scatter = cost(Collective::reduce_scatter, shard, unit(job_.reduce_bytes));
+    Ids sums;
+    for (int pass = 0; pass < job_.accumulate; ++pass) {
+      const Ids start = before_.front() >= 0 ? before_ : Ids();
+      const Sum outer_gather = cost(Collective::all_gather, shard, job_.outer_parameters * job_.gather_bytes);
+      const Id outer_there = collective(gathering_, outer_gather, start);
+      std::vector<Ids> units;
+      const auto walk = [&](double StepTerms::*term, double share_us, double stretch,
+                            const std::function<void(const Ids&)>& done) {
+        Ids also = units.empty() && pass == 0 ? first_of_step() : Ids();
+        for (int i = 0; i < job_.layers; ++i) {
+          const bool has_room = units.size() < kGathersInFlight;
+          const Id there =
+              collective(gathering_, gather, has_room ? start : units[units.size() - kGathersInFlight]);
+          also.push_back(there);
+          also.push_back(outer_there);
+          units.push_back(compute(term, share_us * layer, also, stretch));
+          also.clear();
+          done(units.back());
+        }
+      };
+      walk(&StepTerms::forward_us, forward_us_, forward_stretch_, [](const Ids&) {});
+      if (outer > 0) {
+        compute(&StepTerms::forward_us, forward_us_ * outer);
+        compute(&StepTerms::backward_us, backward_us_ * outer);
+      }
+      walk(&StepTerms::backward_us, backward_us_, stretch_,
+           [&](const Ids& ready) { sums = {scattered(scatter, ready)}; });
+      const Sum outer_sum =
+          cost(Collective::reduce_scatter, shard, job_.outer_parameters * job_.reduce_bytes);
+      sums.push_back(collective(gathering_, outer_sum, before_));
+    }
+    compute(&StepTerms::optimize_us, update_us_, sums);
+  }
+
+  /// A unit's gradients over the shard group, then over all copies of the shard.
+  Id scattered(const Sum& scatter, const Ids& ready) {
+    const Id here = collective(gathering_, scatter, ready);
+    if (shards_ == job_.gpus) return here;
+    const Sum over_copies =
+        cost(Collective::all_reduce, across(), unit(job_.reduce_bytes) / shards_, across_sharing());
+    return collective(summing_, over_copies, {here});
+  }
+
+  SimulatedStep result(const std::vector<Ids>& ends) const {
+    const auto last_of = [&](const Ids& ids) {
+      return *std::max_element(ids.begin(), ids.end(),
+                               [&](Id a, Id b) { return events_.end_us(a) < events_.end_us(b); });
+    };
+    const double end_us = events_.end_us(last_of(ends.back()));
+    const double begin_us = ends.size() > 1 ? events_.end_us(last_of(ends[ends.size() - 2])) : 0;
+    SimulatedStep out;
+    StepTerms& terms = out.terms;
+    double free_us = begin_us;
+    for (const Work& work : slowest_) {
+      const double waited_us = events_.start_us(work.id) - free_us;
+      const double read_us = load_ >= 0 ? events_.end_us(load_) - free_us : 0;
+      const double loading_us = std::clamp(read_us, 0.0, waited_us);
+      terms.load_us += loading_us;
+      terms.comm_us += waited_us - loading_us;
+      terms.*work.term += work.mean_us;
+      terms.contention_us += work.mean_us * work.stretch;
+      terms.sharing_us += work.mean_us * (1 + work.stretch) * sharing_;
+      terms.jitter_us += work.mean_us * (1 + work.stretch) * (1 + sharing_) * (slowness_.back() - 1);
+      free_us = events_.end_us(work.id);
+    }
+    terms.comm_us += end_us - free_us;  // others end later where this rank waits for nobody
+    out.comm_total_us = comm_us_;
+    out.sent_bytes = sent_;
+    out.activities = events_.size();
+    return out;
+  }
+
+  const ClusterMachine& machine_;
+  const TrainingJob& job_;
+  const SimulationTerms& terms_;
+  int shards_ = 1;
+  EventSimulation events_;
+  std::vector<double> slowness_;
+  Ids streams_;
+  Id gathering_ = 0, summing_ = 0, loading_ = 0, load_ = EventSimulation::kNoResource;
+  std::vector<Work> slowest_;  ///< of the step that is built
+  Ids before_;                 ///< the last thing that each rank computed
+  double forward_us_ = 0, backward_us_ = 0, update_us_ = 0;
+  double sharing_ = 0;
+  double stretch_ = 0, forward_stretch_ = 0;
+  double comm_us_ = 0, sent_ = 0;  ///< of the step that is built
+};
+
+}  // namespace
+
+double normal_quantile(double p) {
+  if (p == 0.5) return 0;
+  double low = -9, high = 9;
+  for (int i = 0; i < 60; ++i) {
+    const double middle = (low + high) / 2;
+    (0.5 * std::erfc(-middle / std::sqrt(2.0)) < p ? low : high) = middle;
+  }
+  return (low + high) / 2;
+}
+
+RankGroup group_of(const ClusterMachine& machine, int ranks) {
+  const int here = std::min(ranks, machine.gpus_per_node);
+  return {.nodes = (ranks + here - 1) / here, .ranks_per_node = here};
+}
+
+double StepTerms::step_us() const {
+  double out = 0;
+  for (const auto& [name, us] : named()) out += us;
+  return out;
+}
+
+std::array<std::pair<const char*, double>, 8> StepTerms::named() const {
+  return {{{"forward", forward_us},
+           {"backward", backward_us},
+           {"optimizer", optimize_us},
+           {"contention", contention_us},
+           {"sharing", sharing_us},
+           {"jitter", jitter_us},
+           {"communication", comm_us},
+           {"loading", load_us}}};
+}
+
+SimulatedStep simulate_step(const ClusterMachine& machine, const TrainingJob& job,
+                            const SimulationTerms& terms, double compute_us, SimulatedRanks which) {
+  return StepSimulation(machine, job, terms, compute_us, which).run();
+}
+
+double calibrated_compute_us(const ClusterMachine& machine, const TrainingJob& job,
+                             const SimulationTerms& terms, double step_us) {
+  // A step grows with computing, in straight pieces: regula falsi comes to the end in a few steps.
+  double low = 0, high = step_us / job.accumulate;
+  const auto beyond = [&](double compute_us) {
+    return simulate_step(machine, job, terms, compute_us).step_us() - step_us;
+  };
+  double below = beyond(low), above = beyond(high);
+  if (below >= 0 || above < 0) return 0;
+  double at = high;
+  for (int i = 0; i < 60 && above != 0; ++i) {
+    const double next = low - below * (high - low) / (above - below);
+    const double found = beyond(next);
+    if (std::fabs(found) < 1e-9 * step_us || std::fabs(next - at) < 1e-12 * step_us) return next;
+    if (found < 0) {
+      if (at == low) above /= 2;  // the other end stayed twice
+      low = next;
+      below = found;
+    } else {
+      if (at == high) below /= 2;
+      high = next;
+      above = found;
+    }
+    at = next;
+  }
+  return at;
+}
+
+}  // namespace isobar

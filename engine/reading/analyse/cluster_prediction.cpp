@@ -1,0 +1,209 @@
+#include "analyse/cluster_prediction.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "core/error.h"
+#include "core/text.h"
+#include "formula/gradient_matrix.h"
+#include "formula/vit_counts.h"
+
+namespace isobar {
+namespace {
+
+constexpr double kMebi = 1 << 20;
+
+void check_modelled(const Config& config) {
+  const auto refuse = [](const std::string& what, const std::string& key) {
+    throw Error(what + " not modelled on a cluster yet", key,
+                "data-parallel steps are; ./isobar scale measures it");
+  };
+  if (config.mesh.tp > 1) refuse("split layers are", fmt::format("mesh.tp = {}", config.mesh.tp));
+  if (config.comm.compress != CompressKind::none) refuse("compressed gradients are", "comm.compress");
+  if (config.comm.average == Averaged::weights) refuse("averages of weights are", "comm.average");
+}
+
+/// Every unknown term at one end of its range, in each combination.
+void for_corners(const ClusterMachine& machine, const SimulationTerms& terms,
+                 const std::function<void(const ClusterMachine&, const SimulationTerms&)>& take) {
+  const std::size_t count = machine.unknown.size();
+  if (count > 10)
+    throw Error(fmt::format("{} unknown terms", count), machine.name, "at most 10 in [machine.unknown]");
+  for (std::size_t corner = 0; corner < std::size_t{1} << count; ++corner) {
+    ClusterMachine one = machine;
+    SimulationTerms with = terms;
+    for (std::size_t i = 0; i < count; ++i) {
+      const UnknownTerm& term = machine.unknown[i];
+      set_unknown(one, with, term.key, (corner >> i & 1) != 0 ? term.most : term.least);
+    }
+    take(one, with);
+  }
+}
+
+double middle_of(const UnknownTerm& term) { return (term.least + term.most) / 2; }
+
+void set_middle(ClusterMachine& machine, SimulationTerms& terms, const std::vector<UnknownTerm>& unknown) {
+  for (const UnknownTerm& term : unknown) set_unknown(machine, terms, term.key, middle_of(term));
+}
+
+/// A step of so many ranks, made from that of one.
+class Scaled {
+ public:
+  Scaled(const Prediction& on_one, ScalingLaw law)
+      : config_(on_one.config), shape_(on_one.form.shape), law_(law) {
+    check_modelled(config_);
+    step_us_ = on_one.step_us();
+    samples_ = static_cast<double>(config_.train.global_batch);
+  }
+
+  double samples(int ranks) const { return law_ == ScalingLaw::weak ? samples_ * ranks : samples_; }
+
+  SimulatedStep step(const ClusterMachine& machine, const SimulationTerms& terms, int ranks) const {
+    if (law_ == ScalingLaw::strong && std::fmod(samples_, ranks) != 0)
+      throw Error(fmt::format("{} samples are not divided by {} ranks", samples_, ranks),
+                  "train.global_batch", "a batch that all numbers of ranks divide, or --law weak");
+    TrainingJob job = job_of(config_, shape_, samples(ranks) / ranks);
+    job.gpus = ranks;
+    const double share = samples(ranks) / ranks / samples_;
+    if (machine.read_gb_s > 0)
+      job.load_us = read_bytes_a_step(config_) * share * group_of(machine, ranks).ranks_per_node /
+                    (machine.read_gb_s * 1e3);
+    return simulate_step(machine, job, terms, step_us_ * share / job.accumulate);
+  }
+
+  double rate(const ClusterMachine& machine, const SimulationTerms& terms, int ranks) const {
+    return samples(ranks) / step(machine, terms, ranks).step_us() * 1e6;
+  }
+
+ private:
+  const Config& config_;
+  const VitShape& shape_;
+  ScalingLaw law_;
+  double step_us_ = 0, samples_ = 1;
+};
+
+double efficiency_of(const Scaled& scaled, const ClusterMachine& machine, const SimulationTerms& terms,
+                     int ranks) {
+  return scaled.rate(machine, terms, ranks) / ranks / scaled.rate(machine, terms, 1);
+}
+
+void widen(OpenRange& range, double value) {
+  range.least = std::min(range.least, value);
+  range.most = std::max(range.most, value);
+}
+
+}  // namespace
+
+TrainingJob job_of(const Config& config, const VitShape& shape, double samples) {
+  TrainingJob out;
+  out.micro_batch = samples / static_cast<double>(config.train.accumulate);
+  out.accumulate = static_cast<int>(config.train.accumulate);
+  out.parameters = static_cast<double>(count_parameters(shape).total());
+  out.layers = static_cast<int>(shape.depth);
+  out.bucket_bytes = config.comm.bucket_mb * kMebi;
+  out.first_bucket_bytes = std::min(config.comm.first_bucket_mb, config.comm.bucket_mb) * kMebi;
+  if (config.comm.sync == SyncKind::at_end || !config.comm.overlap)
+    out.first_bucket_bytes = out.bucket_bytes = out.parameters * out.reduce_bytes;
+  return out;
+}
+
+std::vector<int> rank_counts(int ranks) {
+  std::vector<int> out;
+  for (int count = 1; count < ranks; count *= 2) out.push_back(count);
+  out.push_back(ranks);
+  return out;
+}
+
+std::string ClusterPrediction::ended_by() const {
+  const StepTerms& terms = last().step.terms;
+  if (last().ranks == 1) return "";
+  const auto named = terms.named();
+  return std::max_element(named.begin() + 3, named.end(),
+                          [](const auto& a, const auto& b) { return a.second < b.second; })
+      ->first;
+}
+
+ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMachine& machine, ScalingLaw law,
+                                     const std::vector<int>& ranks, const SimulationTerms& terms) {
+  ClusterPrediction out{.machine = machine, .device = on_one.device.name, .law = law};
+  const Scaled scaled(on_one, law);
+  ClusterMachine middle = machine;
+  SimulationTerms middle_terms = terms;
+  set_middle(middle, middle_terms, machine.unknown);
+  for (const int count : ranks) {
+    ClusterPoint& point = out.points.emplace_back();
+    point.ranks = count;
+    point.nodes = group_of(machine, count).nodes;
+    point.batch = scaled.samples(count);
+    point.step = scaled.step(middle, middle_terms, count);
+    const double rate = point.batch / point.step.step_us() * 1e6;
+    const double efficiency = efficiency_of(scaled, middle, middle_terms, count);
+    point.samples_per_s = {rate, rate, rate};
+    point.efficiency = {efficiency, efficiency, efficiency};
+    for_corners(machine, terms, [&](const ClusterMachine& one, const SimulationTerms& with) {
+      widen(point.samples_per_s, scaled.rate(one, with, count));
+      widen(point.efficiency, efficiency_of(scaled, one, with, count));
+    });
+  }
+  return out;
+}
+
+ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const Prediction& on_other,
+                      const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms) {
+  if (a.name == b.name)
+    throw Error("two clusters are called " + printable(a.name, 40), "--cluster",
+                "clusters with names of their own");
+  const auto efficiencies = [&](const Prediction& one, const ClusterMachine& machine) {
+    std::vector<double> out;
+    const Scaled scaled(one, law);
+    for_corners(machine, terms, [&](const ClusterMachine& corner, const SimulationTerms& with) {
+      out.push_back(efficiency_of(scaled, corner, with, ranks));
+    });
+    return out;
+  };
+  const std::vector<double> of_a = efficiencies(on_one, a), of_b = efficiencies(on_other, b);
+  ClusterOrder out;
+  if (*std::ranges::min_element(of_a) > *std::ranges::max_element(of_b)) out.better = a.name;
+  if (*std::ranges::min_element(of_b) > *std::ranges::max_element(of_a)) out.better = b.name;
+  // How far one term alone moves its machine's efficiency, the others in the middle.
+  double widest = -1;
+  for (const auto& [one, machine] : {std::pair(&on_one, &a), std::pair(&on_other, &b)}) {
+    for (const UnknownTerm& term : machine->unknown) {
+      ClusterMachine alone = *machine;
+      alone.unknown = {term};
+      SimulationTerms others = terms;
+      set_middle(alone, others, machine->unknown);
+      const Scaled scaled(*one, law);
+      std::vector<double> ends;
+      for_corners(alone, others, [&](const ClusterMachine& corner, const SimulationTerms& with) {
+        ends.push_back(efficiency_of(scaled, corner, with, ranks));
+      });
+      if (const double width = std::fabs(ends.back() - ends.front()); width > widest) {
+        widest = width;
+        out.term = term.key + " of " + machine->name;
+      }
+    }
+  }
+  return out;
+}
+
+Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,
+                          const std::string& command) {
+  if (machine.rates.empty())
+    throw Error("the profile of " + machine.name + " does not name the GPU whose rates stand for its own",
+                "[machine] rates",
+                "rates = \"A100-40GB\"; ./isobar predict --help lists them under --device");
+  return predict_on_device(lesson, settings, machine.rates, command);
+}
+
+std::optional<ErrorFigures> earned_errors(const std::filesystem::path& home, PointClass kind) {
+  const std::filesystem::path file = home / "lessons" / "published_scaling.toml";
+  if (!std::filesystem::exists(file)) return std::nullopt;
+  const PublishedFile points = read_published(file);
+  return back_test(points, fitted_terms()).errors(PointSplit::test, kind);
+}
+
+}  // namespace isobar

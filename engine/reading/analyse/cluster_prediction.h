@@ -1,0 +1,67 @@
+#pragma once
+// A lesson's step on more ranks than there are, by the simulation of engine/base/cluster, with the range that
+// is left open by what is not published of a cluster, and with the error that such predictions had.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyse/predicted_run.h"
+#include "analyse/scaling.h"
+#include "cluster/back_test.h"
+#include "cluster/terms.h"
+
+namespace isobar {
+
+/// Over the corners of the unknown terms.
+struct OpenRange {
+  double middle = 0, least = 0, most = 0;
+  bool is_open() const { return most > least; }
+};
+
+struct ClusterPoint {
+  int ranks = 1, nodes = 1;
+  SimulatedStep step;  ///< with unknown terms in the middle of their ranges
+  double batch = 0;    ///< samples a step, of all ranks
+  OpenRange samples_per_s, efficiency;
+};
+
+struct ClusterPrediction {
+  ClusterMachine machine;
+  std::string device;  ///< whose rates stand for the machine's
+  ScalingLaw law = ScalingLaw::weak;
+  std::vector<ClusterPoint> points = {};  ///< ascending; the first is one rank
+  /// Name of the largest term of the last point that is no computing; "" for a point of one rank.
+  std::string ended_by() const;
+  const ClusterPoint& last() const { return points.back(); }
+};
+
+/// The job of a step that a lesson takes on one rank with these samples.
+TrainingJob job_of(const Config& config, const VitShape& shape, double samples);
+
+/// Powers of two from 1 to `ranks`, and `ranks`.
+std::vector<int> rank_counts(int ranks);
+
+/// `on_one`: the step on one rank, whose batch each of the ranks has (weak), or all together (strong).
+/// Error (exit code 2) for layers that are split, compressed messages, averages of weights, and a batch that
+/// not every number of ranks divides.
+ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMachine& machine, ScalingLaw law,
+                                     const std::vector<int>& ranks, const SimulationTerms& terms);
+
+/// Which of two has the higher efficiency on so many ranks, over the whole of both ranges.
+struct ClusterOrder {
+  std::string better;  ///< name of the machine; "" = cannot be decided
+  std::string term;    ///< the unknown term that moves the difference most
+};
+/// Error (exit code 2) for two of one name.
+ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const Prediction& on_other,
+                      const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms);
+
+/// The step of a lesson on one GPU of a cluster: [machine] rates, or `device` where that is not "".
+Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,
+                          const std::string& command);
+
+/// What data-parallel points of the test split taught about such predictions; nothing where the file of
+/// published points is missing.
+std::optional<ErrorFigures> earned_errors(const std::filesystem::path& home, PointClass kind);
+
+}  // namespace isobar

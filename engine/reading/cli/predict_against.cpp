@@ -1,0 +1,239 @@
+#include "cli/predict_against.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analyse/cluster_prediction.h"
+#include "cli/report.h"
+#include "core/error.h"
+#include "core/text.h"
+#include "jobs/job_settings.h"
+
+namespace isobar {
+namespace {
+
+constexpr std::size_t kMostNoted = 6;
+
+SimulationTerms terms_of(const std::vector<std::string>& words) {
+  SimulationTerms out = fitted_terms();
+  for (const std::string& word : words) set_term(out, word);
+  return out;
+}
+
+std::string percent(double share) { return fmt::format("{:+.1f}", 100 * share); }
+
+Row row_of(const PointResult& result) {
+  const PublishedPoint& point = *result.point;
+  Row out;
+  out.add("id", "point", printable(point.id, 40), point.id);
+  out.add("class", "class", name_of(point.kind), name_of(point.kind));
+  out.add("split", {"split", 2}, name_of(point.split), name_of(point.split));
+  out.add("gpus", "GPUs", std::to_string(point.gpus), point.gpus);
+  out.add("published", "published", fmt::format("{:.4g}", point.samples_per_s_per_gpu),
+          point.samples_per_s_per_gpu);
+  if (!result.predicted) {
+    out.json["predicted"] = Json();
+    out.json["error"] = Json();
+    out.json["reason"] = result.reason;
+    return out;
+  }
+  out.add("predicted", "predicted", fmt::format("{:.4g}", *result.predicted), *result.predicted);
+  out.add("error", "error %", percent(result.error), result.error);
+  out.add("null_error", {"null %", 1}, percent(result.null_error), result.null_error);
+  out.cell({"", 3}, result.suspect.empty() ? "" : "suspect");
+  out.json["anchor"] = result.anchor->id;
+  out.json["assumed"] = result.assumed;
+  if (!result.suspect.empty()) out.json["suspect"] = result.suspect;
+  for (const auto& [name, us] : result.terms.named()) out.json["terms_us"][name] = us;
+  return out;
+}
+
+Row errors_row(const std::string& kind, PointSplit split, const ErrorFigures& errors) {
+  Row out;
+  out.add("class", "class", kind, kind);
+  out.add("split", "split", name_of(split), name_of(split));
+  out.add("points", "points", std::to_string(errors.points), errors.points);
+  out.add("median", "median |error| %", fmt::format("{:.1f}", 100 * errors.median), errors.median);
+  out.add("nine_of_ten", "9 of 10 within %", fmt::format("{:.1f}", 100 * errors.nine_of_ten),
+          errors.nine_of_ten);
+  out.json["within_25"] = errors.within_25;
+  out.add("null_median", {"null median %", 2}, fmt::format("{:.1f}", 100 * errors.null_median),
+          errors.null_median);
+  const std::string moved = errors.moved == 0
+                                ? "-"
+                                : fmt::format("{:.1f} / {:.1f} of {}", 100 * errors.moved_median,
+                                              100 * errors.moved_null_median, errors.moved);
+  out.cell({"moved, null %", 1}, moved);
+  out.json["moved"] = {
+      {"points", errors.moved}, {"median", errors.moved_median}, {"null_median", errors.moved_null_median}};
+  out.cell({"order", 3}, fmt::format("{} of {}", errors.pairs_right, errors.pairs));
+  out.json["pairs"] = errors.pairs;
+  out.json["pairs_right"] = errors.pairs_right;
+  return out;
+}
+
+std::vector<Row> errors_rows(const BackTest& test) {
+  std::vector<Row> out;
+  for (const PointSplit split : {PointSplit::calibration, PointSplit::test}) {
+    for (const PointClass kind : {PointClass::dp, PointClass::fsdp})
+      if (const auto errors = test.errors(split, kind))
+        out.push_back(errors_row(name_of(kind), split, *errors));
+    if (const auto errors = test.errors(split)) out.push_back(errors_row("all", split, *errors));
+  }
+  return out;
+}
+
+}  // namespace
+
+void predict_against(const ClusterArguments& arguments) {
+  const PublishedFile file = read_published(arguments.against);
+  const SimulationTerms terms = terms_of(arguments.terms);
+  const BackTest test = back_test(file, terms);
+  Report out;
+  out.line(
+      fmt::format("{}: each point predicted from its anchor, samples/s and GPU", arguments.against.string()));
+  std::vector<Row> rows;
+  std::size_t unmodelled = 0, anchors = 0;
+  for (const PointResult& one : test.results) {
+    rows.push_back(row_of(one));
+    unmodelled += !one.point->is_modelled();
+    anchors += one.point->is_modelled() && one.anchor == nullptr;
+  }
+  std::vector<Row> shown;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (test.results[i].predicted) shown.push_back(rows[i]);
+  out.table(table_of(shown));
+  out.json["points"] = Json::array();
+  for (const Row& row : rows) out.json["points"].push_back(row.json);
+  out.line("");
+  out.rows("errors", errors_rows(test), 2);
+  for (const PointResult& one : test.results)
+    if (!one.suspect.empty()) out.labelled("suspect", fmt::format("{}: {}", one.point->id, one.suspect));
+  for (const PointResult& one : test.results)
+    if (!one.predicted && one.point->is_modelled() && one.anchor != nullptr)
+      out.labelled("left out", fmt::format("{}: {}", one.point->id, one.reason));
+  if (unmodelled > 0)
+    out.labelled("not modelled",
+                 counted(static_cast<std::int64_t>(unmodelled), "point") + " of tp, cp, pp: not yet");
+  for (std::size_t i = 0; i < std::min(kMostNoted, file.notes.size()); ++i)
+    out.labelled("note", file.notes[i]);
+  out.json["notes"] = file.notes;
+  out.line(
+      "null: as fast as its anchor; moved: further than 5 % from it; order: pairs of a series in the order "
+      "published");
+  out.print(arguments.json);
+}
+
+namespace {
+
+std::string open_text(Quantity quantity, const OpenRange& range) {
+  return range.is_open() ? range_text(quantity, range.middle, range.least, range.most)
+                         : value_text(quantity, range.middle);
+}
+
+Json open_json(const OpenRange& range) {
+  return {{"middle", range.middle}, {"least", range.least}, {"most", range.most}};
+}
+
+Row cluster_row(const ClusterPrediction& prediction, const ClusterPoint& point) {
+  Row out;
+  const StepTerms& terms = point.step.terms;
+  out.add("cluster", {"cluster", 2}, prediction.machine.name, prediction.machine.name);
+  out.add("ranks", "GPUs", std::to_string(point.ranks), point.ranks);
+  out.add("nodes", {"nodes", 1}, std::to_string(point.nodes), point.nodes);
+  out.add("samples_per_s", "samples/s", open_text(Quantity::rate, point.samples_per_s),
+          open_json(point.samples_per_s));
+  out.add("efficiency", "efficiency", open_text(Quantity::share, point.efficiency),
+          open_json(point.efficiency));
+  out.add("step_us", "step ms", Quantity::time, terms.step_us());
+  out.add("comm_us", "comm ms", Quantity::time, terms.comm_us);
+  out.add("jitter_us", {"jitter ms", 3}, Quantity::time, terms.jitter_us);
+  for (const auto& [name, us] : terms.named()) out.json["terms_us"][name] = us;
+  out.json["comm_total_us"] = point.step.comm_total_us;
+  return out;
+}
+
+/// The error that every prediction of the class carries, as a sentence; "" without published points.
+std::string error_sentence(const std::optional<ErrorFigures>& errors) {
+  if (!errors) return "";
+  return fmt::format(
+      "{} that nothing was fitted to: median {:.0f} %, nine of ten within {:.0f} % "
+      "(./isobar predict --against lessons/published_scaling.toml)",
+      counted(static_cast<std::int64_t>(errors->points), "published data-parallel point"),
+      100 * errors->median, 100 * errors->nine_of_ten);
+}
+
+std::string order_sentence(const ClusterOrder& order, const std::string& a, const std::string& b, int ranks) {
+  if (!order.better.empty())
+    return fmt::format("{} GPUs: {} scales better than {} over the whole of what is not published", ranks,
+                       order.better, order.better == a ? b : a);
+  return fmt::format(
+      "{} GPUs: cannot tell which of {} and {} scales better: {} decides it and is not published", ranks, a,
+      b, order.term);
+}
+
+struct NamedCluster {
+  ClusterMachine machine;
+  Prediction on_one;
+};
+
+std::vector<NamedCluster> clusters_of(const ClusterArguments& arguments, const LessonInfo& lesson,
+                                      const Settings& settings, const std::string& command) {
+  std::vector<NamedCluster> out;
+  for (const std::string& name : split(arguments.clusters, ',')) {
+    ClusterMachine machine = read_cluster(profile_file(project_home(), name));
+    if (std::ranges::any_of(out, [&](const NamedCluster& one) { return one.machine.name == machine.name; }))
+      throw Error("two clusters are called " + printable(machine.name, 40), "--cluster",
+                  "clusters with names of their own: the name is that of the file");
+    Prediction on_one = predict_on_one(lesson, settings, machine, command);
+    out.push_back({std::move(machine), std::move(on_one)});
+  }
+  return out;
+}
+
+}  // namespace
+
+void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesson, const Settings& settings,
+                      int ranks, const std::string& command) {
+  const SimulationTerms terms = terms_of(arguments.terms);
+  const ScalingLaw law = arguments.law == "strong" ? ScalingLaw::strong : ScalingLaw::weak;
+  const std::vector<NamedCluster> clusters = clusters_of(arguments, lesson, settings, command);
+  Report out;
+  std::vector<Row> rows;
+  std::vector<ClusterPrediction> all;
+  for (const NamedCluster& one : clusters)
+    all.push_back(predict_on_cluster(one.on_one, one.machine, law, rank_counts(ranks), terms));
+  out.line(fmt::format("{}, {} scaling, {:g} samples {}, predicted by simulation", lesson.name, law_name(law),
+                       all.front().points.front().batch,
+                       law == ScalingLaw::weak ? "a GPU and step" : "a step"));
+  for (const ClusterPrediction& one : all)
+    for (const ClusterPoint& point : one.points) rows.push_back(cluster_row(one, point));
+  out.rows("points", rows);
+  for (const ClusterPrediction& one : all) {
+    const std::string ended = one.ended_by();
+    out.labelled(one.machine.name, fmt::format("{} GPUs, computing as {}{}", one.machine.gpu, one.device,
+                                               ended.empty() ? "" : "; at the end " + ended + " takes most"));
+    if (const auto& unknown = one.machine.unknown; !unknown.empty()) {
+      std::vector<std::string> ranges;
+      for (const UnknownTerm& term : unknown)
+        ranges.push_back(fmt::format("{} {:g} to {:g}", term.key, term.least, term.most));
+      out.labelled("", "not published, hence the ranges: " + joined(ranges));
+    }
+  }
+  out.json["order"] = Json::array();
+  for (std::size_t i = 0; i + 1 < clusters.size(); ++i) {
+    const NamedCluster& a = clusters[i];
+    const NamedCluster& b = clusters[i + 1];
+    const ClusterOrder order = order_of(a.on_one, a.machine, b.on_one, b.machine, law, ranks, terms);
+    out.labelled("order", order_sentence(order, a.machine.name, b.machine.name, ranks));
+    out.json["order"].push_back({{"better", order.better}, {"term", order.term}});
+  }
+  const std::optional<ErrorFigures> errors = earned_errors(project_home(), PointClass::dp);
+  if (const std::string sentence = error_sentence(errors); !sentence.empty())
+    out.labelled("known error", sentence);
+  if (errors) out.json["known_error"] = {{"median", errors->median}, {"nine_of_ten", errors->nine_of_ten}};
+  out.print(arguments.json);
+}
+
+}  // namespace isobar
