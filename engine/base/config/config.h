@@ -152,6 +152,7 @@ struct TrainConfig {
   std::int64_t report_every = 10;
   std::int64_t checkpoint_every = 0;
   std::int64_t keep_checkpoints = 2;
+  std::int64_t noise_every = 0;
   std::string resume;
   std::string init;
   std::string save_init;

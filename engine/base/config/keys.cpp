@@ -169,6 +169,7 @@ std::vector<Key> running_keys(Config& c) {
       count("train.report_every", c.train.report_every, 1),
       count("train.checkpoint_every", c.train.checkpoint_every, 0),
       count("train.keep_checkpoints", c.train.keep_checkpoints, 1, 1e6),
+      count("train.noise_every", c.train.noise_every, 0),
       text("train.resume", c.train.resume),
       text("train.init", c.train.init),
       text("train.save_init", c.train.save_init),

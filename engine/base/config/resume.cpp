@@ -45,11 +45,11 @@ Settings resumed_settings(const Settings& settings, const fs::path& run) {
 }
 
 bool may_change_on_resume(const std::string& key, const Config& before) {
-  static constexpr std::array<std::string_view, 10> kFree = {
-      "data.root",          "data.throttle_mb_per_s", "loader.kind",
-      "train.report_every", "train.checkpoint_every", "train.keep_checkpoints",
-      "train.init",         "train.save_init",        "amp.max_skips",
-      "amp.histogram_every"};
+  static constexpr std::array<std::string_view, 11> kFree = {
+      "data.root",           "data.throttle_mb_per_s", "loader.kind",
+      "train.report_every",  "train.checkpoint_every", "train.keep_checkpoints",
+      "train.init",          "train.save_init",        "amp.max_skips",
+      "amp.histogram_every", "train.noise_every"};
   // Checkpoints hold whole tensors, whichever rank had which piece.
   if (key == "train.resume" || key.rfind("run.", 0) == 0 || key.rfind("mesh.", 0) == 0) return true;
   if (key.rfind("comm.", 0) == 0) return key != "comm.sync";  // how ranks talk, not what they agree on

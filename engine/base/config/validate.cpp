@@ -136,6 +136,21 @@ void check_compression(const Config& config, const Origins& origins) {
            "comm.average=weights");
 }
 
+/// Noise is what a mean over ranks takes out of a gradient.
+void check_noise(const Config& config, const Origins& origins) {
+  if (config.train.noise_every == 0) return;
+  if (replicas(config) == 1)
+    throw Error(
+        "train.noise_every compares gradients of two batches, a rank's and that of all ranks, and here both "
+        "are one",
+        origin_of(origins, {"train.noise_every", "run.ranks"}), "--ranks 2, or train.noise_every=0");
+  if (config.comm.sync == SyncKind::none)
+    throw Error(
+        "train.noise_every compares gradients in front of their average and behind it, and comm.sync = none "
+        "makes none",
+        origin_of(origins, {"comm.sync", "train.noise_every"}), "comm.sync=buckets, or train.noise_every=0");
+}
+
 /// The variance over one token is none.
 void check_norm(const Config& config, const Origins& origins) {
   const std::int64_t patch = config.model.patch;
@@ -202,6 +217,7 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
   check_token_shares(config, origins);
   check_graph(config, origins);
   check_compression(config, origins);
+  check_noise(config, origins);
   check_norm(config, origins);
   check_bench(config, origins);
   if (!config.run.memory_cap.empty())
