@@ -69,6 +69,8 @@ void Recorder::add_figures(JsonLine& line, const PendingStep& step, const StepFi
            groups_.world().size() > 1 && plan_.config().comm.average == Averaged::weights);
   if (step.result.error.own >= 0)
     line.add("error_norm", step.result.error.own).add("mean_error_norm", step.result.error.mean);
+  if (step.result.squares.is_known())
+    line.add("local_square", step.result.squares.local).add("mean_square", step.result.squares.mean);
   if (due && step.result.gradient_norm.defined()) line.add("grad_norm", figures.gradient_norm);
   if (figures.scale == 0) return;  // the loss is not scaled
   summary_.scale = figures.scale;

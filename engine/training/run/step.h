@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "device/stage_timer.h"
+#include "formula/gradient_noise.h"
 #include "running/step.h"
 #include "train/sync_figures.h"
 
@@ -17,8 +18,9 @@ struct StepResult {
   at::Tensor gradient_norm = {};  ///< scalar on its device; fetched with the loss, undefined = not known
   std::int64_t samples = 0;
   std::int64_t epoch = 0;
-  SyncFigures sync = {};  ///< averaging of gradients or weights; 0 calls = none in this step
-  ErrorNorms error = {};  ///< what compression left out
+  SyncFigures sync = {};         ///< averaging of gradients or weights; 0 calls = none in this step
+  ErrorNorms error = {};         ///< what compression left out
+  GradientSquares squares = {};  ///< how long gradients are before and behind their average
 };
 
 class Recorder;

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace isobar {
@@ -33,6 +34,12 @@ std::size_t GradientHooks::count() const { return held_.size(); }
 
 GradientHooks::~GradientHooks() {
   for (const Held& held : held_) held.accumulator->del_post_hook(held.key);
+}
+
+bool has_hooks(const std::vector<at::Tensor>& leaves) {
+  return std::any_of(leaves.begin(), leaves.end(), [](const at::Tensor& leaf) {
+    return !torch::autograd::impl::grad_accumulator(leaf)->post_hooks().empty();
+  });
 }
 
 }  // namespace isobar

@@ -25,4 +25,7 @@ class GradientHooks {
   std::vector<Held> held_;
 };
 
+/// Whether somebody is called already when autograd has added to one of these gradients.
+bool has_hooks(const std::vector<at::Tensor>& leaves);
+
 }  // namespace isobar
