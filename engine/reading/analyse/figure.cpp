@@ -4,6 +4,7 @@
 
 #include "analyse/verdict.h"
 #include "core/text.h"
+#include "formula/gradient_noise.h"
 
 namespace isobar {
 namespace {
@@ -26,6 +27,18 @@ using enum Quantity;
 using enum Better;
 constexpr const char* kTraces = "run.trace_steps";
 constexpr const char* kErrors = "comm.error_every";
+constexpr const char* kNoise = "train.noise_every";
+
+/// In samples. Means over all steps will do where only some were measured: both lack the same factor.
+Value noise_scale(const SteadyFigures& run) {
+  const GradientSquares squares{.local = run.mean("local_square").value_or(-1),
+                                .mean = run.mean("mean_square").value_or(-1)};
+  const RunSummary& all = run.view.summary;
+  const double batch = static_cast<double>(all.samples) /
+                       static_cast<double>(std::max<std::int64_t>(1, all.steps * all.replicas));
+  const auto noise = estimate_noise({&squares, 1}, batch, static_cast<int>(all.replicas));
+  return noise ? Value(noise->scale.value) : std::nullopt;
+}
 
 constexpr Figure kFigures[] = {
     {"samples_per_s", "samples/s", rate, more, FigureTable::runs, 9, Made::timed,
@@ -108,6 +121,7 @@ constexpr Figure kFigures[] = {
      [](const SteadyFigures& run) { return run.last("error_norm"); }, kErrors},
     {"mean_error_norm", "mean error", score, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return run.last("mean_error_norm"); }, kErrors},
+    {"noise_scale", "noise scale", count, neither, FigureTable::none, 1, Made::counted, noise_scale, kNoise},
     {"launches", "launches", count, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return run.last("launches"); }},
     {"read_mb_per_step", "read a step", bytes, less, FigureTable::none, 1, Made::counted,

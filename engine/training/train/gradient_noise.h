@@ -36,7 +36,7 @@ class NoiseProbe {
   GradientSquares squares(const GradScaler& scaler);
 
  private:
-  /// Of the gradient that the leaf has now.
+  /// Takes the length of the gradient that the leaf has now.
   void measure(std::size_t leaf, at::Tensor& squares);
 
   Comm& comm_;

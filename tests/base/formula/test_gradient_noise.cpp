@@ -12,7 +12,7 @@ namespace isobar::test_gradient_noise_formula {
 namespace {
 
 struct Truth {
-  double mean = 0.25;  ///< of each component of a sample's gradient
+  double mean = 0.25;  ///< a component's, in the gradient of a sample
   double deviation = 2;
   int width = 48;
   double gradient_square() const { return width * mean * mean; }

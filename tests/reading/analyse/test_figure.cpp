@@ -88,6 +88,25 @@ TEST_CASE("of repeats the middle is shown, of a rate least and most too") {
   CHECK(json["mfu"] == Json());
 }
 
+TEST_CASE("the noise scale is made of the steps in which it was measured, of several ranks") {
+  const Figure* const figure = figure_named("noise_scale");
+  REQUIRE(figure != nullptr);
+  const auto of_run = [&](int world, bool is_measured) {
+    const TempFolder folder;
+    MadeRanks made;
+    made.world = world;
+    made.more = [&](int, int step, JsonLine& line) {  // 8 samples a rank: |G|^2 is 2, s is 48
+      if (is_measured && step % 2 == 1) line.add("local_square", 8).add("mean_square", 5);
+    };
+    made.write(folder);
+    return figure->of(steady_figures(folder.path()));
+  };
+  REQUIRE(of_run(2, true));
+  CHECK(*of_run(2, true) == Approx(24));
+  CHECK_FALSE(of_run(1, true));
+  CHECK_FALSE(of_run(2, false));
+}
+
 TEST_CASE("calls, exposed time, overlap and the last bucket are columns, where they are known") {
   const TempFolder folder;
   write_run(folder / "traced", 3, true);

@@ -18,7 +18,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-constexpr std::int64_t kSamples = 3;  // of a rank in a micro-batch
+constexpr std::int64_t kSamples = 3;  // a rank's in a micro-batch
 
 at::Tensor whole_gradient(const Parameters& parameters) {
   std::vector<at::Tensor> out;
