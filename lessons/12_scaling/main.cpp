@@ -1,5 +1,5 @@
 // Run:   ./isobar run 12_scaling --ranks 2 --set train.noise_every=5
-// Watch: ./isobar show last: samples/s, the loss, and how much of a gradient is noise of its batch.
+// Watch: ./isobar gui: the losses, and local_square above mean_square by the noise of a batch.
 // Next:  ./isobar scale 12_scaling --ranks 1,2,4, then ./isobar predict 12_scaling --ranks 512.
 #include "data/dataset.h"
 #include "data/device_prefetch.h"
