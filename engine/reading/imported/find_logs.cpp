@@ -81,9 +81,11 @@ std::vector<FoundLog> find_logs(const fs::path& place, LeftOut* left_out) {
   }
   if (out.empty()) {
     const std::string missed = joined(end.left_out.sentences(), "; ");
-    throw Error("no log of a known kind was found" + (missed.empty() ? "" : "; " + missed),
-                printable(place.string(), 4096),
-                "it looks for out.log or event files of the Python tutorial, or metrics.csv of Lightning");
+    throw Error(
+        "no log of a known kind was found" + (missed.empty() ? "" : "; " + missed),
+        printable(place.string(), 4096),
+        "it looks for out.log or event files of the Python tutorial, metrics.csv of Lightning, and output of "
+        "nccl-tests");
   }
   if (left_out != nullptr) left_out->add(end.left_out);
   std::ranges::sort(out, {}, &FoundLog::folder);

@@ -323,7 +323,8 @@ ForeignRun read_tutorial_run(const fs::path& log_file, const std::vector<fs::pat
   if (out.steps.empty() && out.scores.empty())
     throw Error("the log holds no epoch of the tutorial" + (missed.empty() ? "" : "; " + missed), where,
                 log_file.empty() ? "its event files have the tags Loss/train and Loss/valid"
-                                 : "a line \"Time taken for epoch 1 is ...\" marks one");
+                                 : "a line \"Time taken for epoch 1 is ...\" marks one, and \"# nThread "
+                                   "...\" output of nccl-tests");
   if (!log.started.empty()) out.started = log.started;
   out.device = wish.device;
   if (const std::string mode = log.setting("amp_mode"); mode == "fp16" || mode == "bf16")
