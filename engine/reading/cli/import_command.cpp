@@ -1,5 +1,5 @@
-// Runs that are kept: logs of other programs as runs, and small copies of runs on a GPU for machines without
-// it.
+// What is kept: logs of other programs as runs or as links of a machine, and small copies of runs on a GPU
+// for machines without it.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +13,7 @@
 #include "core/nvidia.h"
 #include "imported/find_logs.h"
 #include "imported/foreign_run.h"
+#include "imported/link_profile.h"
 #include "log/run_reader.h"
 #include "record/run_folder.h"
 #include "record/run_removal.h"
@@ -27,8 +28,11 @@ namespace {
 constexpr const char* kImport = "./isobar import";
 
 struct ImportArguments {
-  fs::path place, runs = "runs";
+  std::vector<fs::path> places;
+  fs::path into;  ///< "" = runs, or links
   ImportWish wish;
+  LinkWish link;
+  std::string name;  ///< a link profile's; "" = by its logs
   bool json = false;
 };
 
@@ -36,18 +40,27 @@ std::optional<ImportArguments> parse_import(const Words& words) {
   ImportArguments out;
   OptionParser app(
       "Logs of the Python tutorial (out.log, event files) and of Lightning's CSV logger as runs that compare "
-      "with ours; what is there is never written over",
-      kImport);
-  app.add("FOLDER", out.place, "that holds logs, at any depth; or one log");
-  app.add("--into", out.runs, "where the runs go; default runs");
+      "with ours, and output of nccl-tests, of one node and more, as the links of a machine for --cluster; "
+      "what "
+      "is there is never written over",
+      "./isobar import FOLDER|LOG...");
+  app.add("FOLDER", out.places,
+          "that holds logs, at any depth (output of nccl-tests directly in it counts alone); or logs");
+  app.add("--into", out.into, "the folder for what is made; default runs, and links for links");
   const auto batch =
       app.add("--batch", out.wish.batch, "samples a step, of all GPUs: where the log lacks them");
   app.add("--device", out.wish.device, "what it ran on, which no log says: \"A100-40GB\"");
   app.add("--train-loss", out.wish.train_loss, "the column of Lightning's table that is the training loss");
   app.add("--valid-loss", out.wish.valid_loss, "the column that is the validation loss");
+  app.group("Output of nccl-tests");
+  app.add("--name", out.name, "of the profile; default that of the first log");
+  app.add("--gpus-per-node", out.link.gpus_per_node, "where the log names no hosts, or not all")
+      .in_range(1, 256);
+  app.group("Output");
   app.flag("--json", out.json, "one JSON object instead of the text");
   if (!app.parse(words, {.where = kImport})) return std::nullopt;
-  if (out.place.empty())
+  out.link.gpu = out.wish.device;
+  if (out.places.empty())
     throw Error("which folder?", kImport, "./isobar import FOLDER; --help lists what it reads");
   if (batch.given() && (out.wish.batch < 1 || out.wish.batch > 1'000'000'000))
     throw Error("a batch has at least one sample", "--batch", "16, say");
@@ -96,13 +109,81 @@ void import_run(const ForeignRun& run, const fs::path& runs_folder, Report& out,
                   {"notes", run.notes}});
 }
 
+/// The profile's name: the one that was asked for, or that of the first log.
+std::string profile_name(const ImportArguments& asked, const fs::path& first) {
+  std::string out = asked.name.empty() ? first.stem().string() : asked.name;
+  if (asked.name.empty())
+    std::ranges::replace_if(
+        out, [](char letter) { return !is_name_letter(letter); }, '-');
+  if (out.empty() || out.size() > 80 || out.front() == '.' || !std::ranges::all_of(out, is_name_letter))
+    throw Error("\"" + printable(out, 80) + "\" is no name for a profile", "--name",
+                "at most 80 letters, digits, '.', '_' and '-'");
+  return out;
+}
+
+std::string values_by_nodes(const LinkProfile::ByNodes& values, const char* unit) {
+  std::vector<std::string> out;
+  for (const auto& [nodes, value] : values)
+    out.push_back(fmt::format("{:.4g} {} on {}", value, unit, counted(nodes, "node")));
+  return joined(out);
+}
+
+int import_links(const ImportArguments& asked, const std::vector<fs::path>& files) {
+  std::vector<NcclLog> logs;
+  for (const fs::path& file : files) logs.push_back(read_nccl_tests(file));
+  const LinkProfile profile = link_profile(logs, asked.link);
+  const std::string name = profile_name(asked, files.front());
+  const fs::path file = (asked.into.empty() ? fs::path("links") : asked.into) / (name + ".toml");
+  const bool is_new = write_link_profile(file, link_text(profile, name));
+  std::size_t rows = 0;
+  for (const LinkTable& table : profile.tables) rows += table.rows.size();
+  const std::string shown = printable(as_typed(file).string(), 4096);
+  Report out;
+  out.line(fmt::format("{:<9} {}  {} of nccl-tests, {}; nodes of {} x {}", is_new ? "imported" : "known",
+                       shown, counted(std::ssize(logs), "log"),
+                       counted(static_cast<std::int64_t>(rows), "size"), profile.gpus_per_node, profile.gpu));
+  out.line("  all-reduce, bus bandwidth: " + values_by_nodes(profile.busbw_by_nodes, "GB/s"));
+  if (!profile.small_us_by_nodes.empty())
+    out.line("  all-reduce of next to nothing: " + values_by_nodes(profile.small_us_by_nodes, "us"));
+  for (const std::string& sentence : profile.left_out.sentences()) out.line("  " + sentence);
+  for (const std::string& note : profile.notes) out.line("  " + note);
+  out.line("predict: ./isobar predict 06 --ranks 64 --cluster " + shell_quoted(shown));
+  const auto by_nodes = [](const LinkProfile::ByNodes& values, std::string_view unit) {
+    Json list = Json::array();
+    for (const auto& [nodes, value] : values) list.push_back({{"nodes", nodes}, {unit, value}});
+    return list;
+  };
+  out.json = {{"profile", file.string()},
+              {"result", is_new ? "imported" : "known"},
+              {"gpu", profile.gpu},
+              {"gpus_per_node", profile.gpus_per_node},
+              {"busbw_by_nodes", by_nodes(profile.busbw_by_nodes, "gb_s")},
+              {"small_us_by_nodes", by_nodes(profile.small_us_by_nodes, "us")},
+              {"sizes", rows},
+              {"logs", profile.logs},
+              {"left_out", left_out_json(profile.left_out)},
+              {"notes", profile.notes}};
+  out.print(asked.json);
+  return 0;
+}
+
 }  // namespace
 
 int import_command(const Words& words) {
   const std::optional<ImportArguments> asked = parse_import(words);
   if (!asked) return 0;
   LeftOut left_out;
-  const std::vector<FoundLog> logs = find_logs(asked->place, &left_out);
+  std::vector<FoundLog> logs;
+  std::vector<fs::path> links;
+  for (const fs::path& place : asked->places) {
+    const std::vector<fs::path> found = find_nccl_tests(place);
+    links.insert(links.end(), found.begin(), found.end());
+    if (found.empty()) std::ranges::move(find_logs(place, &left_out), std::back_inserter(logs));
+  }
+  if (!links.empty() && !logs.empty())
+    throw Error("logs of trainings and of nccl-tests at once", kImport, "import each kind by itself");
+  if (!links.empty()) return import_links(*asked, links);
+  const fs::path runs_folder = asked->into.empty() ? fs::path("runs") : asked->into;
   Report out;
   Json runs = Json::array();
   std::size_t read = 0;
@@ -110,7 +191,7 @@ int import_command(const Words& words) {
     const std::optional<ForeignRun> run =  // alone, what is wrong with it is the error
         logs.size() == 1 ? read_log(log, asked->wish) : read_told(log, asked->wish, out, runs);
     if (!run) continue;
-    import_run(*run, asked->runs, out, runs);
+    import_run(*run, runs_folder, out, runs);
     ++read;
   }
   for (const std::string& sentence : left_out.sentences()) out.line(sentence);

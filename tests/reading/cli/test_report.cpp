@@ -231,3 +231,37 @@ TEST_CASE("import goes on behind a log that it cannot read, and says so") {
   CHECK_THAT(programs.run({"import", (place / "logs").string(), "--batch", "0"}).err,
              says("at least one sample"));
 }
+
+TEST_CASE("import makes a link profile of output of nccl-tests, once, and names the next command") {
+  const Programs programs;
+  const TempFolder place;
+  const std::string one = logs() + "/nccl_1n.log", two = logs() + "/nccl_2n.log",
+                    into = (place / "links").string();
+  const ProcessResult first = programs.run({"import", one, two, "--into", into, "--name", "ours"});
+  INFO(first.err);
+  REQUIRE(first.code == 0);
+  const std::string file = into + "/ours.toml";
+  CHECK_THAT(first.out, says("imported  " + file + "  2 logs of nccl-tests, 33 sizes") &&
+                            says("472.3 GB/s on 1 node, 190.7 GB/s on 2 nodes") &&
+                            says("./isobar predict 06 --ranks 64 --cluster " + file));
+  const auto again =
+      Json::parse(programs.run({"import", one, two, "--into", into, "--name", "ours", "--json"}).out);
+  CHECK(again["result"] == "known");
+  CHECK(again["gpus_per_node"] == 8);
+  CHECK(again["busbw_by_nodes"][1]["gb_s"] == 190.69);
+  const auto refused = [&](std::vector<std::string> words) {
+    words.insert(words.end(), {"--into", into});
+    const ProcessResult result = programs.run(words);
+    CHECK(result.code == 2);
+    CHECK(result.out.empty());
+    return result.err;
+  };
+  CHECK_THAT(refused({"import", two, "--name", "ours"}), says("other contents") && says("--name"));
+  CHECK_THAT(refused({"import", two, "--name", "../ours"}), says("is no name for a profile"));
+  CHECK_THAT(refused({"import", two, logs() + "/metrics.csv"}), says("import each kind by itself"));
+  CHECK_THAT(refused({"import", one, "--gpus-per-node", "0"}), says("--gpus-per-node"));
+  fs::create_directories(place / "folder");
+  for (const std::string& log : {one, two}) fs::copy_file(log, place / "folder" / fs::path(log).filename());
+  CHECK(programs.run({"import", (place / "folder").string(), "--into", into}).code == 0);
+  CHECK(fs::exists(into + "/nccl_1n.toml"));
+}
