@@ -163,31 +163,29 @@ std::string node_list(const LinkProfile::ByNodes& values) {
 std::string link_text(const LinkProfile& profile, const std::string& title) {
   std::vector<std::string> names;
   for (const std::string& log : profile.logs) names.push_back(fs::path(log).filename().string());
-  std::string out = fmt::format(
-      "# Links as nccl-tests measured them, written by ./isobar import. Bandwidths are bus bandwidths of a "
-      "GPU in GB/s,\n"
-      "# out of place; times are microseconds.\ntitle = {}\nnotes = [{}]\n\n[machine]\ngpu = "
-      "{}\ngpus_per_node = {}\n",
-      toml_string(title), toml_string("links measured by nccl-tests: " + joined(names)),
-      toml_string(profile.gpu), profile.gpus_per_node);
+  std::string out =
+      "# Links that nccl-tests measured, written by ./isobar import. Bandwidths are bus bandwidths of a GPU "
+      "in\n"
+      "# GB/s, out of place; times are microseconds. Logs: " +
+      joined(names) + "\n";
+  for (const std::string& note : profile.notes) out += "# " + note + "\n";
+  out += fmt::format("title = {}\nnotes = [\"links measured by nccl-tests\"]\n\n[machine]\ngpu = {}\n",
+                     toml_string(title), toml_string(profile.gpu));
+  out += fmt::format("gpus_per_node = {}\n# Greatest of an all-reduce, by nodes.\nbusbw_by_nodes = {}\n",
+                     profile.gpus_per_node, node_list(profile.busbw_by_nodes));
   const auto figure = [&](const char* key, double value, const char* comment) {
     if (value > 0) out += fmt::format("{} = {:.6g}  # {}\n", key, value, comment);
   };
-  out +=
-      "# Greatest of an all-reduce, by nodes.\nbusbw_by_nodes = " + node_list(profile.busbw_by_nodes) + "\n";
   figure("inside_gb_s", profile.inside_gb_s, "on one node");
   figure("between_gb_s", profile.between_gb_s, "on the fewest nodes above one");
-  if (!profile.small_us_by_nodes.empty()) {
+  if (!profile.small_us_by_nodes.empty())
     out +=
-        "# Time of a whole all-reduce of next to no bytes, by nodes: a of t = a + S / B through sizes up to "
-        "64 KiB.\n"
+        "# Time of a whole all-reduce of next to no bytes, by nodes: a of t = a + S / B up to 64 KiB.\n"
         "small_us_by_nodes = " +
         node_list(profile.small_us_by_nodes) + "\n";
-  }
   figure("inside_latency_us", profile.inside_latency_us,
-         "of one message: that time / (2 log2 GPUs), as in a tree");
-  figure("latency_us", profile.latency_us,
-         "of one message between nodes: what they add to it / (2 log2 nodes)");
+         "a message: that time / (2 log2 GPUs), as in a tree");
+  figure("latency_us", profile.latency_us, "a message between nodes: what they add to it / (2 log2 nodes)");
   for (const LinkTable& table : profile.tables) {
     out += fmt::format("\n[[machine.busbw_by_bytes]]\nnodes = {}\nop = {}\nbytes = {}\ngb_s = {}\nus = {}\n",
                        table.nodes, toml_string(table.op), row_list(table.rows, &NcclRow::bytes),

@@ -338,7 +338,12 @@ NcclLog parse_nccl_tests(std::string_view text, const std::string& name) {
 }
 
 NcclLog read_nccl_tests(const fs::path& file) {
-  return parse_nccl_tests(read_text_file(file, kMostBytes), printable(file.string(), 4096));
+  const std::string name = printable(file.string(), 4096);
+  std::error_code code;
+  if (const auto bytes = fs::file_size(file, code); !code && bytes > kMostBytes)
+    throw Error("the log has " + human_bytes(bytes) + ", at most 64 MiB are read", name,
+                "grep -v \"NCCL INFO\" makes it shorter; the lines that begin with '#' have to stay");
+  return parse_nccl_tests(read_text_file(file, kMostBytes), name);
 }
 
 std::vector<fs::path> find_nccl_tests(const fs::path& place) {

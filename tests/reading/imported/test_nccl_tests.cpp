@@ -8,6 +8,7 @@
 #include "imported/link_profile.h"
 #include "support/catch.h"
 #include "support/errors.h"
+#include "support/hostile.h"
 #include "support/temp_folder.h"
 
 using namespace isobar;
@@ -85,7 +86,8 @@ TEST_CASE("the profile is TOML that names its logs, and is written once and over
   };
   CHECK(std::get<std::string>(value("title")) == "made \"here\"");
   CHECK(std::get<double>(value("machine.inside_gb_s")) == 472.28);
-  CHECK_THAT(text, says("busbw_by_nodes = [[1, 472.28]]\n") && says("measured by nccl-tests: a.log\"]"));
+  CHECK_THAT(text,
+             says("busbw_by_nodes = [[1, 472.28]]\n") && says("Logs: a.log\n# no log is of several nodes"));
   const auto& tables = std::get<std::vector<TomlTable>>(value("machine.busbw_by_bytes"));
   REQUIRE(tables.size() == 1);
   const auto bytes =
@@ -225,5 +227,21 @@ TEST_CASE("logs are found by what they hold, one alone or those in a folder") {
   write_file_whole(place / "big.log", std::string_view(golden("nccl_1n.log")));
   fs::resize_file(place / "big.log", 300U << 20);
   CHECK_THAT(error_of([&] { read_nccl_tests(find_nccl_tests(place / "big.log").at(0)); }),
-             says("314572800 bytes") && says("big.log"));
+             says("the log has 315 MB") && says("grep -v") && says("big.log"));
+}
+
+TEST_CASE("each hostile output of nccl-tests is refused with its line") {
+  const std::vector<HostileFile> table = {{"empty", "there is no table", ""},
+                                          {"binary", "there is no table", ""},
+                                          {"head-alone", "its table is empty", ":13"},
+                                          {"cut-early", "cut before its third row", ":13"},
+                                          {"broadcast", "it is of broadcast", ":16"},
+                                          {"groups", "split into groups", ":11"},
+                                          {"ranks-0", "two ranks 0", ":11"},
+                                          {"two-gpus", "NVIDIA A100 and NVIDIA H100", ":5"},
+                                          {"cputime", "times are those of the CPU", ":12"},
+                                          {"no-time", "no columns time and algbw", ":12"},
+                                          {"disagree", "3 rows left out: its size and time", ":16"},
+                                          {"all-wrong", "1 row left out: it has wrong elements", ":14"}};
+  check_hostile_files("nccl_tests", table, [](const auto& file) { read_nccl_tests(file); });
 }
