@@ -328,9 +328,46 @@ def metrics_csv_seeds():
     return {name: text.encode("latin-1") for name, text in (seeds | {f"hostile-{n}": t for n, t in hostile.items()}).items()}
 
 
+def nccl_tests_seeds():
+    three = ((1024, 12.5), (1 << 24, 90.0), (1 << 30, 4000.0))
+
+    def test(op="all_reduce", gpus=8, rows=three, end=True, head="root"):
+        text = f"# Collective test starting: {op}_perf\n" if op else ""
+        text += "# nThread 1 nGpus 1 minBytes 8 maxBytes 1073741824\n# Using devices\n"
+        text += "".join(f"#  Rank {i} Group  0 Pid 4{i} on a device {i} [0x1b] NVIDIA H100\n" for i in range(gpus))
+        text += f"# size count type redop {head} time algbw busbw #wrong time algbw busbw #wrong\n"
+        factor = 2 * (gpus - 1) / gpus if gpus else 1.75
+        for size, us in rows:
+            half = f" {us} {size / us / 1000:.2f} {size / us / 1000 * factor:.2f} 0"
+            text += f"{size} {size // 4} float sum {-1 if head else ''}{half}{half}\n"
+        return text + ("# Avg bus bandwidth    : 131.4\n" if end else "")
+    one = test()
+    markdown = "The average bandwidth of all_reduce over 32 ranks (5 warmups):\n| payload | busbw | algbw |\n"
+    markdown += "|  1GiB | 310.00GBps | 160.00GBps |\n"
+    seeds = {
+        "usual": one, "twice": one + one, "old": test(op="", head=""), "no-devices": test(gpus=0),
+        "cut-late": test(end=False), "markdown": markdown, "crlf": one.replace("\n", "\r\n"),
+        "mpirun": "".join("[1,0]<stdout>:" + line + "\n" for line in one.splitlines()),
+        "srun": "".join(f"0: {line}\n" for line in one.splitlines()),
+        "run-into": one.replace(" 90.0", " a:1:1 [0] NCCL INFO"), "wrong": one.replace(" 0 12.5", " 3 12.5", 1),
+        "odd-numbers": test(rows=((1, 1e-300), (1 << 62, 1e300), (7, 1.0))).replace(" 7 ", " nan "),
+        "mentioned": "mpirun -np 8 /opt/all_reduce_perf -b 8\n" + test(op=""), "steers": test(op="\x1b[2J"),
+        "redop-behind": one.replace(" redop root", "").replace("#wrong\n", "#wrong redop root\n").replace(" sum -1", ""),
+    }
+    hostile = {
+        "empty": "", "binary": "\x00\xff busbw (elements)\n", "head-alone": test(rows=()),
+        "cut-early": test(end=False, rows=((8, 12.5),)), "broadcast": test(op="broadcast"),
+        "groups": one.replace("Group  0 Pid 47", "Group  3 Pid 47"), "ranks-0": one.replace("Rank 7", "Rank 0"),
+        "two-gpus": one.replace("H100", "A100", 1), "cputime": one.replace(" time", " cputime", 1),
+        "no-time": one.replace(" time", " t"), "disagree": one.replace(".", "9."),
+        "all-wrong": test(rows=((8, 12.5),)).replace(" 0 12.5", " 1 12.5"),
+    }
+    return {name: text.encode("latin-1") for name, text in (seeds | {f"hostile-{n}": t for n, t in hostile.items()}).items()}
+
+
 def main():
     seeds_of = {"npy": npy_seeds(), "safetensors": safetensors_seeds(), "toml": toml_seeds(), "tab_message": tab_message_seeds(),
-                "epoch_log": epoch_log_seeds(), "metrics_csv": metrics_csv_seeds()}
+                "epoch_log": epoch_log_seeds(), "metrics_csv": metrics_csv_seeds(), "nccl_tests": nccl_tests_seeds()}
     for folder, seeds in seeds_of.items():
         place = Path(sys.argv[1]) / folder
         place.mkdir(parents=True, exist_ok=True)

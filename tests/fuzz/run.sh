@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fuzzes one reader with clang 14, and keeps its corpus, tests/fuzz/corpus/TARGET.tar. TARGET is stream, tfevents, npy,
-# safetensors, toml, tab_message, epoch_log or metrics_csv.
+# safetensors, toml, tab_message, epoch_log, metrics_csv or nccl_tests.
 #   run.sh TARGET SECONDS [FOLDER]   what is found is kept in FOLDER (default: a new one below /tmp)
 #   run.sh unpack TARGET FOLDER      the corpus as files
 #   run.sh pack TARGET FOLDER...     the corpus becomes what is in the folders: every file with a name, and of those
