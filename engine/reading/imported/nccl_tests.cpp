@@ -178,6 +178,7 @@ class NcclReader {
 
   void take_table(std::string_view line) {
     const std::vector<std::string_view> words = words_of(line);
+    if (columns_ && !columns_->time && !line.starts_with('|')) columns_.reset();  // a Markdown table ends
     if (words.size() < 3) return;
     if ((words[0] == "size" || words[0] == "payload") && std::ranges::find(words, "busbw") != words.end()) {
       take_head(words);
@@ -203,7 +204,7 @@ class NcclReader {
     if (place("cputime")) refuse("the times are those of the CPU", "measure without the option -C");
     if (!place("algbw") || (!is_markdown && !place("time")))
       refuse("the table has no columns time and algbw", "is it the output of nccl-tests?");
-    if (is_markdown && columns_) begin();
+    if (is_markdown && (columns_ || !rows_.empty())) begin();
     if (test_.line == 0) test_.line = line_;
     columns_ = {*place("algbw"), *place("busbw"), 0, place("time"), place("#wrong"),
                 place("redop"),  place("root")};

@@ -126,7 +126,8 @@ TEST_CASE("old editions, logs without devices and the Markdown table are read") 
                    "The average bandwidth of all_reduce over 32 ranks (5 warmups):\n\n| payload |    busbw   "
                    "|    algbw   |\n"
                    "| ------: | ---------: | ---------: |\n|   32KiB |   0.62GBps |   0.32GBps |\n"
-                   "|    1GiB | 310.00GBps | 160.00GBps |\n\nWords.\n"}},
+                   "|    1GiB | 310.00GBps | 160.00GBps |\n\n1. Words and more words.\n| 1GiB | 9.00GBps | "
+                   "1.00GBps |\n"}},
                  {.gpu = "B200", .gpus_per_node = 8});
   CHECK(table.busbw_by_nodes == LinkProfile::ByNodes{{4, 310}});
   CHECK(table.tables[0].rows[0].bytes == 32768);
