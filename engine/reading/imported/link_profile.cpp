@@ -92,19 +92,21 @@ void summarise(LinkProfile& out) {
     if (figure == 0) figure = gb_s;
   }
   if (out.inside_gb_s == 0)
-    out.notes.emplace_back("no log is of one node: latency_us has the messages inside a node in it");
+    out.notes.emplace_back(
+        "no log is of one node: latency_us is a mean of messages inside and between nodes");
   if (out.between_gb_s == 0)
     out.notes.emplace_back("no log is of several nodes: nothing is known of the links between them");
   if (out.small_us_by_nodes.empty())
     out.notes.emplace_back("no two sizes up to 64 KiB: the profile has no latency");
+  const auto messages = [](std::int64_t of) { return 2.0 * tree_levels(static_cast<int>(of)); };
   double inside_us = 0;
   for (const auto& [nodes, us] : out.small_us_by_nodes) {
-    const auto levels = [](std::int64_t of) { return 2.0 * tree_levels(static_cast<int>(of)); };
     if (nodes == 1) {
       inside_us = us;
-      out.inside_latency_us = us / levels(out.gpus_per_node);
+      out.inside_latency_us = us / messages(out.gpus_per_node);
     } else if (out.latency_us == 0 && us > inside_us) {
-      out.latency_us = (us - inside_us) / levels(nodes);
+      out.latency_us =
+          inside_us > 0 ? (us - inside_us) / messages(nodes) : us / messages(nodes * out.gpus_per_node);
     }
   }
 }

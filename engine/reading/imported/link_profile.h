@@ -35,7 +35,7 @@ struct LinkProfile {
   double inside_gb_s = 0;        ///< on one node; 0 = not measured
   double between_gb_s = 0;       ///< on the fewest nodes above one
   double inside_latency_us = 0;  ///< a message: small all-reduces as a tree of the GPUs
-  double latency_us = 0;         ///< a message between nodes: what their tree adds
+  double latency_us = 0;         ///< a message between nodes: what their tree adds to that of one
   std::vector<std::string> logs;
   std::vector<std::string> notes;
   LeftOut left_out;

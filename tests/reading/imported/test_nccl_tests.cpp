@@ -106,6 +106,7 @@ TEST_CASE("old editions, logs without devices and the Markdown table are read") 
   CHECK(old.gpus_per_node == 4);
   CHECK(old.busbw_by_nodes.front().first == 2);
   CHECK(old.tables.front().rows.size() == 4);
+  CHECK(old.latency_us == Approx(20.0 / 6).epsilon(0.01));  // 8 ranks are 3 levels, up and down
   CHECK_THAT(old.notes.at(0), says("no log is of one node"));
   const LinkWish wish{.gpu = "V100", .gpus_per_node = 4};
   CHECK(profile_of({{"v100.log", old_log(8, false)}}, wish).busbw_by_nodes == old.busbw_by_nodes);
