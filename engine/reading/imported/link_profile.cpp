@@ -10,6 +10,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "foreign/toml_limits.h"
+#include "formula/device_rates.h"
 #include "formula/link_fit.h"
 
 namespace isobar {
@@ -19,6 +20,8 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kSmallBytes = 65'536, kLeastOfBandwidth = 1 << 20;
+constexpr double kCallUs = 8.4;  // before the first message, as base/cluster takes it (NCCL's base latency)
+constexpr double kLeastMessageUs = 0.1;
 
 std::int64_t gpus_per_node(const NcclLog& log, const NcclTest& test, const LinkWish& wish) {
   const std::string place = fmt::format("{}:{}", log.name, test.line);
@@ -88,8 +91,8 @@ void summarise(LinkProfile& out) {
     throw Error("no log is of all_reduce_perf, which the bandwidth between nodes is taken from",
                 joined(out.logs), "add its log: ./isobar import ALL_REDUCE.log OTHERS.log");
   for (const auto& [nodes, gb_s] : out.busbw_by_nodes) {
-    double& figure = nodes == 1 ? out.inside_gb_s : out.between_gb_s;
-    if (figure == 0) figure = gb_s;
+    if (nodes == 1) out.inside_gb_s = gb_s;
+    if (nodes > 1 && out.between_gb_s == 0) out.between_gb_s = gb_s / static_cast<double>(out.gpus_per_node);
   }
   if (out.inside_gb_s == 0)
     out.notes.emplace_back(
@@ -98,17 +101,28 @@ void summarise(LinkProfile& out) {
     out.notes.emplace_back("no log is of several nodes: nothing is known of the links between them");
   if (out.small_us_by_nodes.empty())
     out.notes.emplace_back("no two sizes up to 64 KiB: the profile has no latency");
-  const auto messages = [](std::int64_t of) { return 2.0 * tree_levels(static_cast<int>(of)); };
+  const auto a_message = [](double us, std::int64_t ranks) {
+    return std::max(kLeastMessageUs, us / (2.0 * tree_levels(static_cast<int>(ranks))));
+  };
   double inside_us = 0;
   for (const auto& [nodes, us] : out.small_us_by_nodes) {
     if (nodes == 1) {
       inside_us = us;
-      out.inside_latency_us = us / messages(out.gpus_per_node);
-    } else if (out.latency_us == 0 && us > inside_us) {
-      out.latency_us =
-          inside_us > 0 ? (us - inside_us) / messages(nodes) : us / messages(nodes * out.gpus_per_node);
+      out.inside_latency_us = a_message(us - kCallUs, out.gpus_per_node);
+    } else if (out.latency_us == 0) {
+      out.latency_us = inside_us > 0 ? a_message(us - inside_us, nodes)
+                                     : a_message(us - kCallUs, nodes * out.gpus_per_node);
     }
   }
+}
+
+/// The device whose rates stand for a GPU, by its name; "" = none does.
+std::string rates_for(const std::string& gpu) {
+  const bool is_other = gpu.find("PCIe") != std::string::npos || gpu.find("NVL") != std::string::npos;
+  for (const DeviceRates& rates : device_rates()) {
+    if (!is_other && gpu.find(rates.name.substr(0, 4)) != std::string::npos) return rates.name;
+  }
+  return "";
 }
 
 }  // namespace
@@ -173,20 +187,23 @@ std::string link_text(const LinkProfile& profile, const std::string& title) {
   for (const std::string& note : profile.notes) out += "# " + note + "\n";
   out += fmt::format("title = {}\nnotes = [\"links measured by nccl-tests\"]\n\n[machine]\ngpu = {}\n",
                      toml_string(title), toml_string(profile.gpu));
+  if (const std::string rates = rates_for(profile.gpu); !rates.empty())
+    out += fmt::format("rates = {}  # the GPU whose rates stand for it\n", toml_string(rates));
   out += fmt::format("gpus_per_node = {}\n# Greatest of an all-reduce, by nodes.\nbusbw_by_nodes = {}\n",
                      profile.gpus_per_node, node_list(profile.busbw_by_nodes));
   const auto figure = [&](const char* key, double value, const char* comment) {
     if (value > 0) out += fmt::format("{} = {:.6g}  # {}\n", key, value, comment);
   };
   figure("inside_gb_s", profile.inside_gb_s, "on one node");
-  figure("between_gb_s", profile.between_gb_s, "on the fewest nodes above one");
+  figure("between_gb_s", profile.between_gb_s,
+         "of the network a GPU: that on the fewest nodes above one / gpus_per_node");
   if (!profile.small_us_by_nodes.empty())
     out +=
         "# Time of a whole all-reduce of next to no bytes, by nodes: a of t = a + S / B up to 64 KiB.\n"
         "small_us_by_nodes = " +
         node_list(profile.small_us_by_nodes) + "\n";
   figure("inside_latency_us", profile.inside_latency_us,
-         "a message: that time / (2 log2 GPUs), as in a tree");
+         "a message: that time less 8.4 of the call / (2 log2 GPUs), a tree");
   figure("latency_us", profile.latency_us, "a message between nodes: what they add to it / (2 log2 nodes)");
   for (const LinkTable& table : profile.tables) {
     out += fmt::format("\n[[machine.busbw_by_bytes]]\nnodes = {}\nop = {}\nbytes = {}\ngb_s = {}\nus = {}\n",

@@ -32,10 +32,13 @@ struct LinkProfile {
   /// Time of an all-reduce of next to no bytes: a of t = a + S / B through the sizes up to 64 KiB. Node
   /// counts with less than two such sizes have none.
   ByNodes small_us_by_nodes;
-  double inside_gb_s = 0;        ///< on one node; 0 = not measured
-  double between_gb_s = 0;       ///< on the fewest nodes above one
-  double inside_latency_us = 0;  ///< a message: small all-reduces as a tree of the GPUs
-  double latency_us = 0;         ///< a message between nodes: what their tree adds to that of one
+  double inside_gb_s = 0;  ///< on one node; 0 = not measured
+  double between_gb_s =
+      0;  ///< of the network a GPU: bus bandwidth on the fewest nodes above one / gpus_per_node
+  /// A message inside a node: small all-reduces, less the time of a call, as a tree of the GPUs
+  /// (base/cluster).
+  double inside_latency_us = 0;
+  double latency_us = 0;  ///< a message between nodes: what their tree adds to that of one
   std::vector<std::string> logs;
   std::vector<std::string> notes;
   LeftOut left_out;
