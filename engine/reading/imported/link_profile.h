@@ -33,10 +33,9 @@ struct LinkProfile {
   /// counts with less than two such sizes have none.
   ByNodes small_us_by_nodes;
   double inside_gb_s = 0;  ///< on one node; 0 = not measured
-  double between_gb_s =
-      0;  ///< of the network a GPU: bus bandwidth on the fewest nodes above one / gpus_per_node
-  /// A message inside a node: small all-reduces, less the time of a call, as a tree of the GPUs
-  /// (base/cluster).
+  /// A GPU's share of the network: bus bandwidth on the fewest nodes above one / gpus_per_node.
+  double between_gb_s = 0;
+  /// A message inside a node: small all-reduces, less the time of a call, as a tree (base/cluster).
   double inside_latency_us = 0;
   double latency_us = 0;  ///< a message between nodes: what their tree adds to that of one
   std::vector<std::string> logs;
