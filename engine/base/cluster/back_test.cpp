@@ -262,15 +262,13 @@ SimulationTerms fit_terms(const PublishedFile& file, const std::string& hidden) 
   double least = loss(best);
   // Terms stand in for each other, so that one walk ends near where it began: several do, from afar.
   for (const double jitter : {0.01, 0.04}) {
-    for (const double efficiency : {0.8, 1.0}) {
-      SimulationTerms terms = best;
-      terms.jitter = jitter;
-      terms.link.efficiency = efficiency;
-      const double found = walk_down(terms, loss);
-      if (found < least - 1e-12) {
-        least = found;
-        best = terms;
-      }
+    SimulationTerms terms = best;
+    terms.jitter = jitter;
+    terms.link.efficiency = 1;
+    const double found = walk_down(terms, loss);
+    if (found < least - 1e-12) {
+      least = found;
+      best = terms;
     }
   }
   return best;

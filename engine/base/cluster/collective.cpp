@@ -34,18 +34,38 @@ double all_to_all_us(const RankGroup& group, const HopTimes& hops, double bytes)
   return std::max(inside_us, between_us);
 }
 
-double tree_us(const RankGroup& group, const HopTimes& hops, double bytes) {
-  const double inside_us = hops.inside_latency_us + over(bytes, hops.inside_bytes_per_us);
-  const double between_us = hops.between_latency_us + over(bytes, hops.between_bytes_per_us);
-  return 2 * (tree_levels(group.ranks_per_node) * inside_us + tree_levels(group.nodes) * between_us);
+/// A message that holds its sender's link for a while, and is there later.
+struct TreeHop {
+  double busy_us = 0, latency_us = 0;
+};
+
+/// Up: rank 2^l sends to rank 0 once the tree below it, of as many ranks or of those that are left, is done.
+double up_us(const TreeHop& hop, int ranks) {
+  double out = 0;
+  for (int level = 0; level < tree_levels(ranks); ++level) {
+    const int distance = 1 << level;
+    out = std::max(out, up_us(hop, std::min(distance, ranks - distance)) + hop.busy_us + hop.latency_us);
+  }
+  return out;
 }
 
-/// Flow control holds all links of a ring to the rate of its slowest.
-double slowest_of(const RankGroup& group, const HopTimes& hops) {
-  if (group.nodes == 1) return hops.inside_bytes_per_us;
-  if (group.ranks_per_node == 1 || hops.inside_bytes_per_us <= 0) return hops.between_bytes_per_us;
-  if (hops.between_bytes_per_us <= 0) return hops.inside_bytes_per_us;
-  return std::min(hops.inside_bytes_per_us, hops.between_bytes_per_us);
+/// Down: rank 0 sends over its one link, to the furthest first.
+double down_us(const TreeHop& hop, int ranks) {
+  double out = 0;
+  const int levels = tree_levels(ranks);
+  for (int level = 0; level < levels; ++level) {
+    const int distance = 1 << level;
+    out = std::max(out, (levels - level) * hop.busy_us + hop.latency_us +
+                            down_us(hop, std::min(distance, ranks - distance)));
+  }
+  return out;
+}
+
+double tree_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+  const TreeHop inside{over(bytes, hops.inside_bytes_per_us), hops.inside_latency_us};
+  const TreeHop between{over(bytes, hops.between_bytes_per_us), hops.between_latency_us};
+  return up_us(inside, group.ranks_per_node) + up_us(between, group.nodes) + down_us(between, group.nodes) +
+         down_us(inside, group.ranks_per_node);
 }
 
 double whole_ring_us(Collective what, const RankGroup& group, const HopTimes& hops, double bytes) {
@@ -53,8 +73,8 @@ double whole_ring_us(Collective what, const RankGroup& group, const HopTimes& ho
   // The way of a piece through all ranks: a round after the other, at the pace of the slowest link.
   const int rounds = (what == Collective::all_reduce ? 2 : 1) * (group.ranks() - 1);
   const int between = group.nodes > 1 ? (rounds + group.ranks_per_node - 1) / group.ranks_per_node : 0;
-  return rounds * over(message, slowest_of(group, hops)) + between * hops.between_latency_us +
-         (rounds - between) * hops.inside_latency_us;
+  return rounds * over(message, ring_hops(group, hops).inside_bytes_per_us) +
+         between * hops.between_latency_us + (rounds - between) * hops.inside_latency_us;
 }
 
 }  // namespace
@@ -76,6 +96,18 @@ HopTimes hop_times(const ClusterMachine& machine, Collective what, const RankGro
   if (what == Collective::all_gather || what == Collective::reduce_scatter)
     out.between_bytes_per_us *=
         terms.gather_efficiency * std::pow(1 - terms.gather_falloff, std::log2(nodes / 2.0));
+  return out;
+}
+
+HopTimes ring_hops(const RankGroup& group, const HopTimes& hops) {
+  double slowest = hops.inside_bytes_per_us;
+  if (group.nodes > 1) {
+    const double between = hops.between_bytes_per_us;
+    if (group.ranks_per_node == 1 || slowest <= 0) slowest = between;
+    if (between > 0) slowest = std::min(slowest, between);
+  }
+  HopTimes out = hops;
+  out.inside_bytes_per_us = out.between_bytes_per_us = slowest;
   return out;
 }
 

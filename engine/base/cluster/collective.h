@@ -52,6 +52,9 @@ struct HopTimes {
 HopTimes hop_times(const ClusterMachine& machine, Collective what, const RankGroup& group,
                    const LinkTerms& terms, int sharing = 1);
 
+/// Those of a ring: flow control holds all its links to the rate of the slowest.
+HopTimes ring_hops(const RankGroup& group, const HopTimes& hops);
+
 /// Without `call_us`; 0 for a group of one. Error (exit code 2) for a tree that is to gather.
 double collective_us(Collective what, CollectiveWay way, const RankGroup& group, const HopTimes& hops,
                      double bytes);

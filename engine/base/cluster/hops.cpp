@@ -90,29 +90,28 @@ void go_round(const RankGroup& group, double bytes, int rounds, Hops& hops) {
         all_ranks(group), [&](int r) { return (r + 1) % group.ranks(); }, bytes / group.ranks(), 1);
 }
 
-/// Pairs at a distance of `step` ranks among the first of `step_of` ranks; `up` sends to the lower one.
-void tree_levels_of(int count, int stride, bool up, const RankGroup& group, double bytes, Hops& hops) {
+/// Trees over `count` ranks at a distance of `stride`, each from one of `roots`; `up` sends to the lower
+/// rank.
+void climb(const std::vector<int>& roots, int count, int stride, bool up, double bytes, Hops& hops) {
   const int levels = tree_levels(count);
   for (int i = 0; i < levels; ++i) {
-    const int level = up ? i : levels - 1 - i;
-    const int distance = 1 << level;
+    const int distance = 1 << (up ? i : levels - 1 - i);
     std::vector<int> senders;
-    const int sets = stride == 1 ? group.nodes : 1;  // a tree in each node, or one over nodes
-    for (int set = 0; set < sets; ++set)
+    for (const int root : roots)
       for (int lower = 0; lower + distance < count; lower += 2 * distance)
-        senders.push_back(set * group.ranks_per_node + (up ? lower + distance : lower) * stride);
+        senders.push_back(root + (up ? lower + distance : lower) * stride);
     hops.round(
         senders, [&](int r) { return r + (up ? -distance : distance) * stride; }, bytes, 1);
   }
 }
 
-void climb(const RankGroup& group, double bytes, Hops& hops) {
-  for (const bool up : {true, false}) {
-    const auto in_nodes = [&] { tree_levels_of(group.ranks_per_node, 1, up, group, bytes, hops); };
-    if (up) in_nodes();
-    tree_levels_of(group.nodes, group.ranks_per_node, up, group, bytes, hops);
-    if (!up) in_nodes();
-  }
+void up_and_down(const RankGroup& group, double bytes, Hops& hops) {
+  std::vector<int> firsts;
+  for (int node = 0; node < group.nodes; ++node) firsts.push_back(node * group.ranks_per_node);
+  climb(firsts, group.ranks_per_node, 1, /*up=*/true, bytes, hops);
+  climb({0}, group.nodes, group.ranks_per_node, /*up=*/true, bytes, hops);
+  climb({0}, group.nodes, group.ranks_per_node, /*up=*/false, bytes, hops);
+  climb(firsts, group.ranks_per_node, 1, /*up=*/false, bytes, hops);
 }
 
 void ring_in_nodes(const RankGroup& group, double bytes, Hops& hops) {
@@ -155,7 +154,9 @@ double simulated_hops_us(Collective what, CollectiveWay way, const RankGroup& gr
                 "collective", fmt::format("at most {}", kMostHopRanks));
   if (way == CollectiveWay::quickest)
     throw Error("messages go one way", "collective", "ring, tree or hierarchical");
-  Hops hops(group, times);
+  const bool is_ring =
+      way == CollectiveWay::ring && what != Collective::send && what != Collective::all_to_all;
+  Hops hops(group, is_ring ? ring_hops(group, times) : times);
   const int n = group.ranks();
   if (n < 2) return 0;
   if (what == Collective::send) {
@@ -167,7 +168,7 @@ double simulated_hops_us(Collective what, CollectiveWay way, const RankGroup& gr
   } else if (way == CollectiveWay::ring) {
     go_round(group, bytes, (what == Collective::all_reduce ? 2 : 1) * (n - 1), hops);
   } else if (way == CollectiveWay::tree) {
-    climb(group, bytes, hops);
+    up_and_down(group, bytes, hops);
   } else {
     in_levels(what, group, bytes, hops);
   }

@@ -47,7 +47,7 @@ constexpr MachineNumber kMachineNumbers[] = {{"peak_tflops", &ClusterMachine::pe
                                              {"inside_latency_us", &ClusterMachine::inside_latency_us},
                                              {"latency_us", &ClusterMachine::latency_us},
                                              {"read_gb_s", &ClusterMachine::read_gb_s},
-                                  {"jitter", &ClusterMachine::jitter}};
+                                             {"jitter", &ClusterMachine::jitter}};
 
 std::vector<std::string> known_keys() {
   std::vector<std::string> out = {"name",           "gpu",        "rates", "gpus_per_node", "gpus_per_nic",
@@ -77,7 +77,8 @@ double* number_of(ClusterMachine& machine, std::string_view key) {
 
 double bus_gb_s(const ClusterMachine& machine, int nodes, int ranks_per_node, double falloff) {
   const std::vector<BusBandwidth>& known = machine.busbw_by_nodes;
-  if (nodes == 1 && (known.empty() || known.front().nodes > 1)) return machine.inside_gb_s;
+  if (nodes == 1)
+    return !known.empty() && known.front().nodes <= 1 ? known.front().gb_s : machine.inside_gb_s;
   if (known.empty() || known.back().nodes <= 1) {
     const double all = machine.between_gb_s * ranks_per_node;
     const double first =
@@ -130,7 +131,8 @@ ClusterMachine read_cluster(const std::filesystem::path& file) {
     if (key.starts_with(kUnknown)) {
       out.unknown.push_back(unknown_in(entry, key.substr(kUnknown.size())));
     } else if (!take_machine_key(out, entry, key.substr(kTable.size()))) {
-      refuse_key(entry, "[machine]", known_keys());
+      refuse_key({std::string(key.substr(kTable.size())), entry.value, entry.origin}, "[machine]",
+                 known_keys());
     }
   }
   if (!is_there)

@@ -23,9 +23,9 @@ struct UnknownTerm {
 };
 
 struct ClusterMachine {
-  std::string name;
-  std::string gpu;
-  std::string rates;       ///< the device of formula/device_rates.h whose rates stand for it
+  std::string name = {};
+  std::string gpu = {};
+  std::string rates = {};  ///< the device of formula/device_rates.h whose rates stand for it
   double peak_tflops = 0;  ///< dense products in the type in use; 0 = not known
   double memory_gb_s = 0;  ///< of a GPU; 0 = not known
   int gpus_per_node = 1;

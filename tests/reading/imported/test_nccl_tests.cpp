@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "cluster/machine.h"
 #include "config/toml_text.h"
 #include "core/files.h"
 #include "imported/link_profile.h"
@@ -246,4 +247,20 @@ TEST_CASE("each hostile output of nccl-tests is refused with its line") {
                                           {"disagree", "3 rows left out: its size and time", ":16"},
                                           {"all-wrong", "1 row left out: it has wrong elements", ":14"}};
   check_hostile_files("nccl_tests", table, [](const auto& file) { read_nccl_tests(file); });
+}
+
+TEST_CASE("an imported profile reads back as a machine") {
+  const TempFolder place;
+  const LinkProfile made = profile_of({{"a.log", golden("nccl_1n.log")}, {"b.log", golden("nccl_2n.log")}});
+  write_link_profile(place / "ours.toml", link_text(made, "ours"));
+  const ClusterMachine read = read_cluster(place / "ours.toml");
+  CHECK(read.name == "ours");
+  CHECK(read.gpu == made.gpu);
+  CHECK(read.rates == "H100");
+  CHECK(read.gpus_per_node == 8);
+  CHECK(read.inside_gb_s == Approx(472.28));
+  CHECK(read.between_gb_s == Approx(made.between_gb_s));
+  CHECK(read.latency_us == Approx(made.latency_us));
+  REQUIRE(read.busbw_by_nodes.size() == 2);
+  CHECK(read.busbw_by_nodes[1].gb_s == 190.69);
 }
