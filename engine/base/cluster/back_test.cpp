@@ -117,16 +117,17 @@ PointResult result_of(const PublishedFile& file, const PublishedPoint& point, co
   return out;
 }
 
-/// Points of one anchor.
-using Series = std::map<const PublishedPoint*, std::vector<PointResult*>>;
+/// Points of one anchor that differ in the number of GPUs only.
+using Series = std::map<std::pair<const PublishedPoint*, std::string>, std::vector<PointResult*>>;
 
 void flag_suspects(std::vector<PointResult>& results) {
   Series series;
   for (PointResult& result : results)
-    if (result.predicted) series[result.anchor].push_back(&result);
-  for (auto& [anchor, members] : series) {
+    if (result.predicted) series[{result.anchor, result.point->series}].push_back(&result);
+  for (auto& [key, members] : series) {
     for (PointResult* const one : members) {
       const PublishedPoint& point = *one->point;
+      const PublishedPoint* const anchor = key.first;
       const double faster = point.samples_per_s_per_gpu / anchor->samples_per_s_per_gpu - 1;
       const bool same_work =
           point.micro_batch == anchor->micro_batch && point.accumulate == anchor->accumulate;

@@ -42,6 +42,7 @@ struct PointCount {
   int Point::*member;
 };
 constexpr PointCount kPointCounts[] = {{"job.gpus", &Point::gpus},
+                                       {"job.dp", &Point::replicas},
                                        {"job.tp", &Point::tensor},
                                        {"job.cp", &Point::context},
                                        {"job.pp", &Point::pipeline},
