@@ -42,7 +42,9 @@ struct TreeHop {
 /// Up: rank 2^l sends to rank 0 once the tree below it, of as many ranks or of those that are left, is done.
 double up_us(const TreeHop& hop, int ranks) {
   double out = 0;
-  for (int level = 0; level < tree_levels(ranks); ++level) {
+  const int levels = tree_levels(ranks);
+  if (ranks == 1 << levels) return levels * (hop.busy_us + hop.latency_us);
+  for (int level = 0; level < levels; ++level) {
     const int distance = 1 << level;
     out = std::max(out, up_us(hop, std::min(distance, ranks - distance)) + hop.busy_us + hop.latency_us);
   }
@@ -53,6 +55,7 @@ double up_us(const TreeHop& hop, int ranks) {
 double down_us(const TreeHop& hop, int ranks) {
   double out = 0;
   const int levels = tree_levels(ranks);
+  if (ranks == 1 << levels) return levels * (hop.busy_us + hop.latency_us);
   for (int level = 0; level < levels; ++level) {
     const int distance = 1 << level;
     out = std::max(out, (levels - level) * hop.busy_us + hop.latency_us +
