@@ -39,6 +39,7 @@ struct MadeSteps {
   std::map<std::string, double> totals = {};  ///< fields of the summary
   std::string notes = "";                     ///< lines behind the plan
   std::string reason = "";                    ///< that it ended for
+  std::string fault = "";
   std::function<double(int step)> loss = {};  ///< of training, in place of one that falls
   double persistence = 0;                     ///< its RMSE; 0 = the scores have none
   int score_every = 10;
@@ -67,6 +68,7 @@ inline std::string stream_of(const MadeSteps& made) {
       .add("host", host_name());
   run.add("device", "cpu").add("measure", made.measure).add("precision", made.precision);
   run.add("wanted_steps", made.steps).add("from_samples", 0).add("from_wall_us", 0);
+  if (!made.fault.empty()) run.add("fault", made.fault);
   if (!made.provenance.empty()) run.add("provenance", made.provenance);
   std::string out = run.text() + JsonLine("note").add("text", "plan").add("steps_per_epoch", 16).text();
   out += made.notes;

@@ -95,18 +95,26 @@ bool has_setting(const Question& question, const NamedRun* run, const std::strin
   return sign == '=' ? *is == *wanted : sign == '<' ? *is <= *wanted : *is >= *wanted;
 }
 
-void check_kept(const RuleInput& input, const NamedRun& run, bool is_timed) {
-  check_made(input, run);
-  is_timed ? check_timed(run) : check_ended(run);
+void check_settings(const RuleInput& input, const NamedRun& run) {
   for (const std::string& text : input.arguments("keeps")) {
     if (!has_setting(input.question, &run, text)) throw Cannot{"`" + run.name + "` is no run with " + text};
   }
+}
+
+void check_kept(const RuleInput& input, const NamedRun& run, bool is_timed) {
+  check_made(input, run);
+  is_timed ? check_timed(run) : check_ended(run);
+  check_settings(input, run);
 }
 
 void check_made_arguments(const Question& question) {
   const bool has_bound = !question.argument("least").empty() || !question.argument("most").empty();
   if (has_bound != question.argument("times").empty())
     wrong_question(question, "one run has bounds, two have a factor", "least or most, else times");
+  check_made_settings(question);
+}
+
+void check_made_settings(const Question& question) {
   for (const char* const name : {"keeps", "wins"}) {
     for (const std::string& text : question.arguments(name)) has_setting(question, nullptr, text);
   }
