@@ -276,8 +276,9 @@ Truth made_diverges_truth(const RuleInput& input) {
                  {"how", not_finite ? "not finite"
                          : is_above ? "above where it began"
                                     : "not above where it began"}};
-  out.text = fmt::format("training loss from {} to {} in {}: {}", out.figures["start"], out.figures["end"],
-                         counted(run.view().summary.steps, "step"), out.figures["how"]);
+  out.text =
+      fmt::format("training loss from {} to {} in {}{}", out.figures["start"], out.figures["end"],
+                  counted(run.view().summary.steps, "step"), not_finite ? "" : ": " + out.figures["how"]);
   out.source = source_of(run);
   return out;
 }

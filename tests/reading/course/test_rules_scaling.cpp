@@ -251,6 +251,7 @@ TEST_CASE("a run that failed diverged where a loss or gradient was not finite, e
       failed("error: a gradient is not a finite number (59 of 70 tensors)\n  where: step 2, pos_embed");
   CHECK(truth.accepted == Keys{"yes"});
   CHECK(truth.figures.at("end") == "not finite");
+  CHECK(truth.text == "training loss from 1 to not finite in 40 steps");
   for (const char* const reason : {"a weight is not a finite number", "gradients were not finite numbers",
                                    "gradients are not finite numbers on some rank, and their mean on none",
                                    "the loss is not a finite number: values overflowed in the forward pass",
