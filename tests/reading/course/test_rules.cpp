@@ -150,6 +150,10 @@ const With kDefended = {{"slow", {"data.workers=2", "amp.mode=tf32"}},
                         {"times", {"1.8"}},
                         {"within", {"1"}},
                         {"budget", {"100"}}};
+const With kOrdered = {{"lesson", {"06_ddp"}},
+                       {"preset", {"base"}},
+                       {"clusters", {"leonardo", "marenostrum5"}},
+                       {"ranks", {"64"}}};
 const With kMadeAllReduce = {
     {"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}};
 
@@ -182,6 +186,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"link_fit", {{"run", {"w1"}}, {"what", {"latency"}}}, "ms", R::all_reduces},
     {"loss_direction", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
     {"losses_apart", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+    {"machine_order", kOrdered, "", R::none},
     {"made", {{"of", {"samples_per_s"}}, {"least", {"1"}}}, "", R::made},
     {"made_all_reduce", kMadeAllReduce, "", R::made_all_reduces},
     {"made_defended", kDefended, "", R::made_three},
@@ -199,6 +204,7 @@ const std::vector<RuleCase> kRuleCases = {
      "",
      R::none},
     {"rank_paths", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::path_of_ranks},
+    {"refit", {{"term", {"jitter=0"}}}, "", R::none},
     {"replica_distance", {{"run", {"w2"}}}, "", R::ranks},
     {"ring_overtakes", {{"base", {"w1"}}, {"other", {"w2"}}}, "MB", R::all_reduces},
     {"skill", {{"run", {"w1"}}}, "", R::pair},
