@@ -89,7 +89,7 @@ SceneRun made_run(const TempFolder& folder, std::array<int, 2> steps, bool goes_
 
 TEST_CASE("every lesson has at most one scene, by what it honours, and a title finds it") {
   CHECK(std::string(scene_of(read_lesson(project_home(), "00_sgd"))->title) == "Descent");
-  for (const char* const lesson : {"06_ddp", "09_all_reduce", "10_buckets", "11_compression"})
+  for (const char* const lesson : {"06_ddp", "09_all_reduce", "10_buckets", "11_compression", "12_scaling"})
     CHECK(std::string(scene_of(read_lesson(project_home(), lesson))->title) == "Messages");
   CHECK(scene_of(read_lesson(project_home(), "01_baseline")) == nullptr);
   CHECK(scene_named("messages") == scene_named("Messages"));
