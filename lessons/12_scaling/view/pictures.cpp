@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "core/text.h"
 #include "draw/chart.h"
@@ -100,15 +101,15 @@ std::vector<GradientSquares> squares_of(const RunSeries& series) {
 
 /// A point for each quarter of the run whose gradient is seen in the noise: the scale grows as the loss
 /// falls.
-ChartLine noise_line(const OwnRun& run) {
+ChartLine noise_line(const RunSeries& series, const RunView& view, const ConfigText& config,
+                     std::string words) {
   constexpr std::size_t kParts = 4;
-  const RunSeries& series = run.reader->series();
   const std::vector<GradientSquares> steps = squares_of(series);
-  const int ranks = static_cast<int>(run.view().summary.world);
+  const int ranks = static_cast<int>(view.summary.world);
   const CurveRef places = series.find("train/local_square");
-  ChartLine out{.words = "noise scale"};
+  ChartLine out{.words = std::move(words)};
   if (steps.size() < 2 * kParts || ranks < 2) return out;
-  const double local_batch = std::atof(value_in(config_of(run.folder), "train.global_batch").c_str()) / ranks;
+  const double local_batch = std::atof(value_in(config, "train.global_batch").c_str()) / ranks;
   for (std::size_t part = 0; part < kParts; ++part) {
     const std::size_t from = part * steps.size() / kParts, to = (part + 1) * steps.size() / kParts;
     const auto noise = estimate_noise(std::span(steps).subspan(from, to - from), local_batch, ranks);
@@ -120,26 +121,69 @@ ChartLine noise_line(const OwnRun& run) {
   return out;
 }
 
-OwnPicture own_noise(const OwnRun& run) {
-  const ChartLine line = noise_line(run);
-  if (line.points.size() < 2) return own_buckets(run);
-  ChartSpec spec;
-  spec.x = {.least = 0, .most = line.points.back().x * 1.1, .whole = true};
-  spec.y = {.least = 0, .most = 0};
-  for (const ChartPoint& point : line.points) spec.y.most = std::max(spec.y.most, 1.1 * point.most);
+ChartLine curve_line(const RunSeries& series, const char* name, std::string words, XAxis over = XAxis::step) {
+  ChartLine out{.words = std::move(words)};
+  const CurveRef found = series.find(name);
+  if (!found) return out;
+  for (std::size_t i = 0; i < found.curve->y.size(); ++i) {
+    const double y = found.curve->y[i];
+    if (std::isfinite(y)) out.points.push_back({found.places->of(over)[found.curve->row(i)], y});
+  }
+  return out;
+}
+
+/// Without a body where no line has two points; lines with fewer are left out.
+Drawing lines_drawing(const std::string& title, const std::string& note, const char* x_title,
+                      const char* y_title, std::vector<ChartLine> lines) {
+  std::erase_if(lines, [](const ChartLine& line) { return line.points.size() < 2; });
+  if (lines.empty()) return {};
+  ChartSpec spec{.x = {.least = 0, .most = 0},
+                 .y = {.least = 0, .most = 0},
+                 .x_title = x_title,
+                 .y_title = y_title,
+                 .height = 190};
+  std::string alt = fmt::format("Lines over {}:", x_title);
+  for (const ChartLine& line : lines) {
+    for (const ChartPoint& point : line.points) {
+      spec.x.most = std::max(spec.x.most, 1.02 * point.x);
+      spec.y.most = std::max(spec.y.most, 1.05 * point.most);
+    }
+    alt += fmt::format(" {} goes from {:.3g} to {:.3g}.", line.words, line.points.front().y,
+                       line.points.back().y);
+  }
   if (spec.y.most <= 0) spec.y.most = 1;
-  spec.x_title = "step";
-  spec.y_title = "samples";
-  spec.height = 200;
-  return {{"The gradient noise scale of a run", run.note,
-           fmt::format(
-               "Points over the steps, one for each quarter of the run: the noise scale goes from {:.3g} to "
-               "{:.3g} samples.",
-               line.points.front().y, line.points.back().y),
-           [spec, line](Sketch& sketch, PlotPoint at, float width) {
-             at.y = paint_chart_lines(sketch, spec, {line}, at, width).end;
-             return sketch.words(at, width, "Whiskers: one standard error, each way.");
-           }}};
+  return {title, note, alt, [spec, lines](Sketch& sketch, PlotPoint at, float width) {
+            return paint_chart_lines(sketch, spec, lines, at, width).end;
+          }};
+}
+
+Drawing noise_drawing(const std::string& note, std::vector<ChartLine> lines) {
+  return lines_drawing("The noise scale of the gradient, with a standard error each way", note, "step",
+                       "samples", std::move(lines));
+}
+
+OwnPicture own_noise(const OwnRun& run) {
+  Drawing drawing = noise_drawing(
+      run.note, {noise_line(run.reader->series(), run.view(), config_of(run.folder), "noise scale")});
+  return drawing.body ? OwnPicture{std::move(drawing)} : own_buckets(run);
+}
+
+Drawing runs_together(std::string_view rule, const std::vector<ShownRun>& runs) {
+  std::vector<ChartLine> lines;
+  for (const ShownRun& one : runs) {
+    const RunSeries& series = one.run->series;
+    if (rule == "noise_beside")
+      lines.push_back(noise_line(series, one.run->view(), one.run->config, one.label));
+    if (rule == "to_target") lines.push_back(curve_line(series, "valid/loss", one.label, XAxis::time));
+    if (rule == "made_overfits" || rule == "made_diverges") {
+      lines.push_back(curve_line(series, "train/loss", "training loss"));
+      lines.push_back(curve_line(series, "valid/loss", "validation loss"));
+    }
+  }
+  if (rule == "noise_beside") return noise_drawing("", std::move(lines));
+  const bool is_timed = rule == "to_target";
+  return lines_drawing(is_timed ? "Validation loss over time" : "Both losses of your run", "",
+                       is_timed ? "s" : "step", "loss", std::move(lines));
 }
 
 std::vector<LessonPicture> pictures() {
@@ -164,7 +208,7 @@ std::vector<LessonPicture> pictures() {
         paint_terms}}};
 }
 
-const AddLessonView kView{{"12_scaling", pictures, own_noise}};
+const AddLessonView kView{{"12_scaling", pictures, own_noise, {}, runs_together}};
 
 }  // namespace
 }  // namespace isobar::lesson_12
