@@ -19,7 +19,7 @@ constexpr double kMoved = 0.05;
 constexpr double kWithin = 0.25;
 constexpr double kOutlier = 0.1;  ///< logarithm by which a point stands apart from its series
 constexpr double kFaster = 0.03;  ///< so much faster than its anchor is more than noise
-constexpr double kNear = 0.1;     ///< further off a point says ever less in the fit
+constexpr double kNear = 0.1;     ///< further off a point weighs ever less in the fit
 constexpr double kSameRate = 0.005;
 
 double median_of(std::vector<double> values) {

@@ -17,8 +17,8 @@ struct PointResult {
       nullptr;                            ///< whose rate calibrates compute; null = none, or it is one itself
   std::optional<double> predicted = {};   ///< samples a second and GPU
   double error = 0;                       ///< predicted / published - 1
-  double null_error = 0;                  ///< of the anchor's rate
-  StepTerms terms = {};                   ///< of the step that was simulated
+  double null_error = 0;                  ///< error of the anchor's rate
+  StepTerms terms = {};                   ///< parts of the simulated step
   std::vector<std::string> assumed = {};  ///< what the point lacks, and what stands in its place
   std::string reason = "";                ///< why nothing was predicted
   std::string suspect = "";               ///< why the measurement looks wrong; "" = it does not
@@ -29,7 +29,7 @@ struct PointResult {
 /// Points that were predicted of one class and split.
 struct ErrorFigures {
   std::size_t points = 0;
-  double median = 0, nine_of_ten = 0;  ///< of |error|
+  double median = 0, nine_of_ten = 0;  ///< figures of |error|
   double within_25 = 0;                ///< share with |error| <= 25 %
   double null_median = 0;
   std::size_t moved = 0;  ///< further than 5 % from their anchors

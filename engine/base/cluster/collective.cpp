@@ -14,7 +14,7 @@ constexpr double kGigaPerMicro = 1e3;  // bytes a microsecond of 1 GB/s
 
 double over(double bytes, double bytes_per_us) { return bytes_per_us > 0 ? bytes / bytes_per_us : 0; }
 
-double half_hierarchical_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+double half_hierarchical_us(const NodeGroup& group, const HopTimes& hops, double bytes) {
   const int ranks = group.ranks_per_node;
   const double inside_us =
       (ranks - 1) * (hops.inside_latency_us + over(bytes / ranks, hops.inside_bytes_per_us));
@@ -23,7 +23,7 @@ double half_hierarchical_us(const RankGroup& group, const HopTimes& hops, double
          over(blocks * bytes, hops.between_bytes_per_us);
 }
 
-double all_to_all_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+double all_to_all_us(const NodeGroup& group, const HopTimes& hops, double bytes) {
   const double ranks = group.ranks(), here = group.ranks_per_node, message = bytes / ranks;
   const double inside_us =
       here > 1 ? (here - 1) * over(message, hops.inside_bytes_per_us) + hops.inside_latency_us : 0;
@@ -64,17 +64,17 @@ double down_us(const TreeHop& hop, int ranks) {
   return out;
 }
 
-double tree_us(const RankGroup& group, const HopTimes& hops, double bytes) {
+double tree_us(const NodeGroup& group, const HopTimes& hops, double bytes) {
   const TreeHop inside{over(bytes, hops.inside_bytes_per_us), hops.inside_latency_us};
   const TreeHop between{over(bytes, hops.between_bytes_per_us), hops.between_latency_us};
   return up_us(inside, group.ranks_per_node) + up_us(between, group.nodes) + down_us(between, group.nodes) +
          down_us(inside, group.ranks_per_node);
 }
 
-double whole_ring_us(Collective what, const RankGroup& group, const HopTimes& hops, double bytes) {
+double whole_ring_us(CollectiveKind what, const NodeGroup& group, const HopTimes& hops, double bytes) {
   const double message = bytes / group.ranks();
   // The way of a piece through all ranks: a round after the other, at the pace of the slowest link.
-  const int rounds = (what == Collective::all_reduce ? 2 : 1) * (group.ranks() - 1);
+  const int rounds = (what == CollectiveKind::all_reduce ? 2 : 1) * (group.ranks() - 1);
   const int between = group.nodes > 1 ? (rounds + group.ranks_per_node - 1) / group.ranks_per_node : 0;
   return rounds * over(message, ring_hops(group, hops).inside_bytes_per_us) +
          between * hops.between_latency_us + (rounds - between) * hops.inside_latency_us;
@@ -82,7 +82,7 @@ double whole_ring_us(Collective what, const RankGroup& group, const HopTimes& ho
 
 }  // namespace
 
-HopTimes hop_times(const ClusterMachine& machine, Collective what, const RankGroup& group,
+HopTimes hop_times(const ClusterMachine& machine, CollectiveKind what, const NodeGroup& group,
                    const LinkTerms& terms, int sharing) {
   HopTimes out{.inside_latency_us = machine.inside_latency_us,
                .inside_bytes_per_us = machine.inside_gb_s * kGigaPerMicro,
@@ -96,13 +96,13 @@ HopTimes hop_times(const ClusterMachine& machine, Collective what, const RankGro
   const int nodes = terms.constant_busbw ? 2 : group.nodes;
   out.between_bytes_per_us = bus_gb_s(machine, nodes, all, terms.falloff) * share * kGigaPerMicro *
                              (measured ? 1 : terms.efficiency);
-  if (what == Collective::all_gather || what == Collective::reduce_scatter)
+  if (what == CollectiveKind::all_gather || what == CollectiveKind::reduce_scatter)
     out.between_bytes_per_us *=
         terms.gather_efficiency * std::pow(1 - terms.gather_falloff, std::log2(nodes / 2.0));
   return out;
 }
 
-HopTimes ring_hops(const RankGroup& group, const HopTimes& hops) {
+HopTimes ring_hops(const NodeGroup& group, const HopTimes& hops) {
   double slowest = hops.inside_bytes_per_us;
   if (group.nodes > 1) {
     const double between = hops.between_bytes_per_us;
@@ -114,27 +114,27 @@ HopTimes ring_hops(const RankGroup& group, const HopTimes& hops) {
   return out;
 }
 
-double collective_us(Collective what, CollectiveWay way, const RankGroup& group, const HopTimes& hops,
+double collective_us(CollectiveKind what, CollectiveWay way, const NodeGroup& group, const HopTimes& hops,
                      double bytes) {
   if (group.ranks() < 2) return 0;
-  if (what == Collective::send)
+  if (what == CollectiveKind::send)
     return group.nodes > 1 ? hops.between_latency_us + over(bytes, hops.between_bytes_per_us)
                            : hops.inside_latency_us + over(bytes, hops.inside_bytes_per_us);
-  if (what == Collective::all_to_all) return all_to_all_us(group, hops, bytes);
+  if (what == CollectiveKind::all_to_all) return all_to_all_us(group, hops, bytes);
   switch (way) {
     case CollectiveWay::ring:
       return whole_ring_us(what, group, hops, bytes);
     case CollectiveWay::tree:
-      if (what != Collective::all_reduce)
+      if (what != CollectiveKind::all_reduce)
         throw Error("a tree of whole buffers gathers nothing", "collective", "ring or hierarchical");
       return tree_us(group, hops, bytes);
     case CollectiveWay::hierarchical:
-      return (what == Collective::all_reduce ? 2 : 1) * half_hierarchical_us(group, hops, bytes);
+      return (what == CollectiveKind::all_reduce ? 2 : 1) * half_hierarchical_us(group, hops, bytes);
     case CollectiveWay::quickest:
       break;
   }
   const double ring = whole_ring_us(what, group, hops, bytes);
-  if (what != Collective::all_reduce) return ring;
+  if (what != CollectiveKind::all_reduce) return ring;
   return std::min({ring, tree_us(group, hops, bytes),
                    collective_us(what, CollectiveWay::hierarchical, group, hops, bytes)});
 }

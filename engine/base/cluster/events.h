@@ -11,7 +11,7 @@ namespace isobar {
 class EventSimulation {
  public:
   using Id = std::int32_t;
-  static constexpr Id kNoResource = -1;  ///< of an activity that waits for no turn
+  static constexpr Id kNoResource = -1;  ///< for an activity that waits for no turn
 
   Id add_resource();
 
@@ -25,7 +25,7 @@ class EventSimulation {
   void run();
 
   std::size_t size() const { return activities_.size(); }
-  // Of an activity, once `run` returned.
+  // Times of an activity, once `run` returned.
   double ready_us(Id id) const { return at(id).ready_us; }  ///< all that it depends on has ended
   double start_us(Id id) const { return at(id).start_us; }
   double end_us(Id id) const { return at(id).end_us; }  ///< latency included

@@ -16,7 +16,7 @@ using Id = EventSimulation::Id;
 /// Ranks with their links, and the last message that each received.
 class Hops {
  public:
-  Hops(const RankGroup& group, const HopTimes& hops) : group_(group), hops_(hops) {
+  Hops(const NodeGroup& group, const HopTimes& hops) : group_(group), hops_(hops) {
     const auto ranks = static_cast<std::size_t>(group.ranks());
     for (std::size_t r = 0; r < ranks; ++r) {
       inside_.push_back(events_.add_resource());
@@ -72,19 +72,19 @@ class Hops {
     has = both;
   }
 
-  RankGroup group_;
+  NodeGroup group_;
   HopTimes hops_;
   EventSimulation events_;
   std::vector<Id> inside_, lane_, has_, last_;
 };
 
-std::vector<int> all_ranks(const RankGroup& group) {
+std::vector<int> all_ranks(const NodeGroup& group) {
   std::vector<int> out;
   for (int r = 0; r < group.ranks(); ++r) out.push_back(r);
   return out;
 }
 
-void go_round(const RankGroup& group, double bytes, int rounds, Hops& hops) {
+void go_round(const NodeGroup& group, double bytes, int rounds, Hops& hops) {
   for (int i = 0; i < rounds; ++i)
     hops.round(
         all_ranks(group), [&](int r) { return (r + 1) % group.ranks(); }, bytes / group.ranks(), 1);
@@ -105,7 +105,7 @@ void climb(const std::vector<int>& roots, int count, int stride, bool up, double
   }
 }
 
-void up_and_down(const RankGroup& group, double bytes, Hops& hops) {
+void up_and_down(const NodeGroup& group, double bytes, Hops& hops) {
   std::vector<int> firsts;
   for (int node = 0; node < group.nodes; ++node) firsts.push_back(node * group.ranks_per_node);
   climb(firsts, group.ranks_per_node, 1, /*up=*/true, bytes, hops);
@@ -114,7 +114,7 @@ void up_and_down(const RankGroup& group, double bytes, Hops& hops) {
   climb(firsts, group.ranks_per_node, 1, /*up=*/false, bytes, hops);
 }
 
-void ring_in_nodes(const RankGroup& group, double bytes, Hops& hops) {
+void ring_in_nodes(const NodeGroup& group, double bytes, Hops& hops) {
   const int ranks = group.ranks_per_node;
   for (int i = 0; i + 1 < ranks; ++i)
     hops.round(
@@ -122,7 +122,7 @@ void ring_in_nodes(const RankGroup& group, double bytes, Hops& hops) {
 }
 
 /// ceil(log2(nodes)) rounds; in each, ranks of a node send their blocks at once, each over its share.
-void double_over_nodes(const RankGroup& group, double bytes, bool falling, Hops& hops) {
+void double_over_nodes(const NodeGroup& group, double bytes, bool falling, Hops& hops) {
   const int levels = tree_levels(group.nodes), ranks = group.ranks_per_node;
   for (int i = 0; i < levels; ++i) {
     const int distance = 1 << (falling ? levels - 1 - i : i);
@@ -134,12 +134,12 @@ void double_over_nodes(const RankGroup& group, double bytes, bool falling, Hops&
   }
 }
 
-void in_levels(Collective what, const RankGroup& group, double bytes, Hops& hops) {
-  if (what != Collective::all_gather) {
+void in_levels(CollectiveKind what, const NodeGroup& group, double bytes, Hops& hops) {
+  if (what != CollectiveKind::all_gather) {
     ring_in_nodes(group, bytes, hops);
     double_over_nodes(group, bytes, /*falling=*/true, hops);
   }
-  if (what != Collective::reduce_scatter) {
+  if (what != CollectiveKind::reduce_scatter) {
     double_over_nodes(group, bytes, /*falling=*/false, hops);
     ring_in_nodes(group, bytes, hops);
   }
@@ -147,26 +147,26 @@ void in_levels(Collective what, const RankGroup& group, double bytes, Hops& hops
 
 }  // namespace
 
-double simulated_hops_us(Collective what, CollectiveWay way, const RankGroup& group, const HopTimes& times,
-                         double bytes) {
+double simulated_hops_us(CollectiveKind what, CollectiveWay way, const NodeGroup& group,
+                         const HopTimes& times, double bytes) {
   if (group.ranks() > kMostHopRanks)
     throw Error(fmt::format("{} ranks, whose messages are not simulated one by one", group.ranks()),
                 "collective", fmt::format("at most {}", kMostHopRanks));
   if (way == CollectiveWay::quickest)
     throw Error("messages go one way", "collective", "ring, tree or hierarchical");
   const bool is_ring =
-      way == CollectiveWay::ring && what != Collective::send && what != Collective::all_to_all;
+      way == CollectiveWay::ring && what != CollectiveKind::send && what != CollectiveKind::all_to_all;
   Hops hops(group, is_ring ? ring_hops(group, times) : times);
   const int n = group.ranks();
   if (n < 2) return 0;
-  if (what == Collective::send) {
+  if (what == CollectiveKind::send) {
     hops.send_freely(0, group.nodes > 1 ? group.ranks_per_node : 1, bytes, 1);
-  } else if (what == Collective::all_to_all) {
+  } else if (what == CollectiveKind::all_to_all) {
     for (int distance = 1; distance < n; ++distance)
       for (int r = 0; r < n; ++r)
         hops.send_freely(r, (r + distance) % n, bytes / n, 1.0 / group.ranks_per_node);
   } else if (way == CollectiveWay::ring) {
-    go_round(group, bytes, (what == Collective::all_reduce ? 2 : 1) * (n - 1), hops);
+    go_round(group, bytes, (what == CollectiveKind::all_reduce ? 2 : 1) * (n - 1), hops);
   } else if (way == CollectiveWay::tree) {
     up_and_down(group, bytes, hops);
   } else {

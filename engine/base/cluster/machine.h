@@ -17,7 +17,7 @@ struct BusBandwidth {
 
 /// A number that was not published, and between which values it lies.
 struct UnknownTerm {
-  std::string key;  ///< of cluster/terms.h, or a number of [machine]
+  std::string key;  ///< name of a term (cluster/terms.h) or of a number of [machine]
   double least = 0;
   double most = 0;
 };
@@ -27,13 +27,13 @@ struct ClusterMachine {
   std::string gpu = {};
   std::string rates = {};  ///< the device of formula/device_rates.h whose rates stand for it
   double peak_tflops = 0;  ///< dense products in the type in use; 0 = not known
-  double memory_gb_s = 0;  ///< of a GPU; 0 = not known
+  double memory_gb_s = 0;  ///< a GPU's own; 0 = not known
   int gpus_per_node = 1;
   double inside_gb_s = 0;        ///< bus bandwidth of an all-reduce inside a node; 0 = not known
   double between_gb_s = 0;       ///< what the network gives each GPU of a node, one direction; 0 = not known
   int gpus_per_nic = 1;          ///< GPUs that share a network card
-  double inside_latency_us = 4;  ///< of a message inside a node (NCCL: 3.4 to 5.7)
-  double latency_us = 14;        ///< of a message between nodes (NCCL: 14)
+  double inside_latency_us = 4;  ///< latency of a message inside a node (NCCL: 3.4 to 5.7)
+  double latency_us = 14;        ///< latency of a message between nodes (NCCL: 14)
   double read_gb_s = 0;          ///< what all GPUs of a node together read of files; 0 = no limit
   std::vector<BusBandwidth> busbw_by_nodes = {};  ///< measured, ascending
   double jitter = -1;  ///< standard deviation of the speed of ranks, relative; -1 = the fitted one

@@ -30,7 +30,7 @@ struct PublishedPoint {
   // [point.model]
   double parameters = 0, layers = 0, width = 0, sequence = 0, vocabulary = 0;
   double flops_per_sample = 0;   ///< forward and backward
-  std::string sample = "image";  ///< of what samples_per_s_per_gpu counts: "token" or "image"
+  std::string sample = "image";  ///< what samples_per_s_per_gpu counts: "token" or "image"
   // [point.job]
   int gpus = 0, replicas = 1, tensor = 1, context = 1, pipeline = 1, shard_group = 0;
   int zero = -1;           ///< -1 = of its class: 0 of dp, 3 of fsdp

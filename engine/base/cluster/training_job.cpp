@@ -16,7 +16,7 @@ namespace {
 using Id = EventSimulation::Id;
 using Ids = std::vector<Id>;
 
-constexpr int kStepsAhead = 2;       // that are read before they are asked for
+constexpr int kStepsAhead = 2;       // batches read before they are asked for
 constexpr int kGathersInFlight = 2;  // units whose weights a rank holds at once
 constexpr int kReadSteps = 5;        // after so many the loader's rhythm is that of the step
 
@@ -89,12 +89,12 @@ class StepSimulation {
     double cost_us = 0, bytes = 0;
   };
 
-  Sum cost(Collective what, const RankGroup& group, double bytes, int sharing = 1) const {
+  Sum cost(CollectiveKind what, const NodeGroup& group, double bytes, int sharing = 1) const {
     const HopTimes hops = hop_times(machine_, what, group, terms_.link, sharing);
     const double us = collective_us(what, terms_.link.way, group, hops, bytes);
     const double part = static_cast<double>(group.ranks() - 1) / group.ranks();
     return {.cost_us = us > 0 ? us + terms_.link.call_us : 0,
-            .bytes = (what == Collective::all_reduce ? 2 : 1) * part * bytes};
+            .bytes = (what == CollectiveKind::all_reduce ? 2 : 1) * part * bytes};
   }
 
   /// Computing of each rank, behind what it did before; `also` of all ranks is waited for.
@@ -122,10 +122,10 @@ class StepSimulation {
 
   Ids first_of_step() const { return load_ >= 0 ? Ids{load_} : Ids(); }
 
-  RankGroup all() const { return group_of(machine_, job_.gpus); }
+  NodeGroup all() const { return group_of(machine_, job_.gpus); }
   /// Ranks of equal place in all shard groups.
-  RankGroup across() const {
-    const RankGroup shard = group_of(machine_, shards_);
+  NodeGroup across() const {
+    const NodeGroup shard = group_of(machine_, shards_);
     const int copies = job_.gpus / shards_;
     if (shard.nodes > 1 || shards_ >= machine_.gpus_per_node) return {.nodes = copies, .ranks_per_node = 1};
     const int here = std::min(copies, machine_.gpus_per_node / shards_);
@@ -135,7 +135,7 @@ class StepSimulation {
 
   struct Bucket {
     double bytes = 0;
-    double inner = 0;  ///< of its bytes, those that become ready evenly over backward
+    double inner = 0;  ///< part of its bytes, ready evenly over backward
   };
 
   /// In the order in which they are full: the first at first_bucket_bytes, the embedding's gradients last.
@@ -154,16 +154,16 @@ class StepSimulation {
   void plan_contention() {
     if (job_.gpus == 1 || terms_.contention <= 0) return;
     double busy_us = 0;
-    const RankGroup ranks = all();
+    const NodeGroup ranks = all();
     if (job_.zero == 3) {
-      const RankGroup shard = group_of(machine_, shards_);
-      busy_us = job_.layers * (2 * cost(Collective::all_gather, shard, unit(job_.gather_bytes)).cost_us +
-                               cost(Collective::reduce_scatter, shard, unit(job_.reduce_bytes)).cost_us);
+      const NodeGroup shard = group_of(machine_, shards_);
+      busy_us = job_.layers * (2 * cost(CollectiveKind::all_gather, shard, unit(job_.gather_bytes)).cost_us +
+                               cost(CollectiveKind::reduce_scatter, shard, unit(job_.reduce_bytes)).cost_us);
       stretch_ = terms_.contention * std::min(1.0, busy_us / std::max(1e-9, forward_us_ + backward_us_));
       forward_stretch_ = stretch_;
       return;
     }
-    for (const Bucket& one : buckets()) busy_us += cost(Collective::all_reduce, ranks, one.bytes).cost_us;
+    for (const Bucket& one : buckets()) busy_us += cost(CollectiveKind::all_reduce, ranks, one.bytes).cost_us;
     const double beside_us = job_.overlaps ? terms_.overlap * backward_us_ : 0;
     stretch_ = terms_.contention * std::min(beside_us, busy_us) / std::max(1e-9, backward_us_);
   }
@@ -178,7 +178,7 @@ class StepSimulation {
     }
     Ids sums;
     const double inner_bytes = (job_.parameters - job_.outer_parameters) * job_.reduce_bytes;
-    const RankGroup ranks = all();
+    const NodeGroup ranks = all();
     const bool is_sharded = job_.zero == 1 || job_.zero == 2;
     const bool scatters = is_sharded && shards_ == job_.gpus;  // copies of the shards want whole sums
     const double beside = job_.overlaps ? terms_.overlap : 0;
@@ -186,29 +186,31 @@ class StepSimulation {
     for (const Bucket& one : buckets()) {
       const double part = beside * one.inner / inner_bytes;
       const Ids ready = compute(&StepTerms::backward_us, backward_us_ * part, {}, stretch_);
-      const Sum sum = cost(scatters ? Collective::reduce_scatter : Collective::all_reduce, ranks, one.bytes);
+      const Sum sum =
+          cost(scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce, ranks, one.bytes);
       sums = {collective(summing_, sum, ready)};
     }
     if (sums.empty()) compute(&StepTerms::backward_us, backward_us_ * beside);
     const Ids updated = compute(&StepTerms::optimize_us, update_us_, sums);
     if (!is_sharded) return;
     // Weights come back once a step; what of it the next forward pass hides is not modelled.
-    const RankGroup shard = group_of(machine_, shards_);
-    const Sum sum = cost(Collective::all_gather, shard, job_.parameters * job_.gather_bytes);
+    const NodeGroup shard = group_of(machine_, shards_);
+    const Sum sum = cost(CollectiveKind::all_gather, shard, job_.parameters * job_.gather_bytes);
     compute(&StepTerms::optimize_us, 0, {collective(gathering_, sum, updated)});
   }
 
   /// Weights gathered unit by unit, two at a time, and gradients scattered.
   void sharded_step() {
-    const RankGroup shard = group_of(machine_, shards_);
+    const NodeGroup shard = group_of(machine_, shards_);
     const double outer = job_.parameters > 0 ? job_.outer_parameters / job_.parameters : 0;
     const double layer = (1 - outer) / job_.layers;
-    const Sum gather = cost(Collective::all_gather, shard, unit(job_.gather_bytes));
-    const Sum scatter = cost(Collective::reduce_scatter, shard, unit(job_.reduce_bytes));
+    const Sum gather = cost(CollectiveKind::all_gather, shard, unit(job_.gather_bytes));
+    const Sum scatter = cost(CollectiveKind::reduce_scatter, shard, unit(job_.reduce_bytes));
     Ids sums;
     for (int pass = 0; pass < job_.accumulate; ++pass) {
       const Ids start = before_.front() >= 0 ? before_ : Ids();
-      const Sum outer_gather = cost(Collective::all_gather, shard, job_.outer_parameters * job_.gather_bytes);
+      const Sum outer_gather =
+          cost(CollectiveKind::all_gather, shard, job_.outer_parameters * job_.gather_bytes);
       const Id outer_there = collective(gathering_, outer_gather, start);
       std::vector<Ids> units;
       const auto walk = [&](double StepTerms::*term, double share_us, double stretch,
@@ -233,7 +235,7 @@ class StepSimulation {
       walk(&StepTerms::backward_us, backward_us_, stretch_,
            [&](const Ids& ready) { sums = {scattered(scatter, ready)}; });
       const Sum outer_sum =
-          cost(Collective::reduce_scatter, shard, job_.outer_parameters * job_.reduce_bytes);
+          cost(CollectiveKind::reduce_scatter, shard, job_.outer_parameters * job_.reduce_bytes);
       sums.push_back(collective(gathering_, outer_sum, before_));
     }
     compute(&StepTerms::optimize_us, update_us_, sums);
@@ -244,7 +246,7 @@ class StepSimulation {
     const Id here = collective(gathering_, scatter, ready);
     if (shards_ == job_.gpus) return here;
     const Sum over_copies =
-        cost(Collective::all_reduce, across(), unit(job_.reduce_bytes) / shards_, across_sharing());
+        cost(CollectiveKind::all_reduce, across(), unit(job_.reduce_bytes) / shards_, across_sharing());
     return collective(summing_, over_copies, {here});
   }
 
@@ -285,12 +287,12 @@ class StepSimulation {
   std::vector<double> slowness_;
   Ids streams_;
   Id gathering_ = 0, summing_ = 0, loading_ = 0, load_ = EventSimulation::kNoResource;
-  std::vector<Work> slowest_;  ///< of the step that is built
+  std::vector<Work> slowest_;  ///< in the step that is built
   Ids before_;                 ///< the last thing that each rank computed
   double forward_us_ = 0, backward_us_ = 0, update_us_ = 0;
   double sharing_ = 0;
   double stretch_ = 0, forward_stretch_ = 0;
-  double comm_us_ = 0, sent_ = 0;  ///< of the step that is built
+  double comm_us_ = 0, sent_ = 0;  ///< in the step that is built
 };
 
 }  // namespace
@@ -305,7 +307,7 @@ double normal_quantile(double p) {
   return (low + high) / 2;
 }
 
-RankGroup group_of(const ClusterMachine& machine, int ranks) {
+NodeGroup group_of(const ClusterMachine& machine, int ranks) {
   const int here = std::min(ranks, machine.gpus_per_node);
   return {.nodes = (ranks + here - 1) / here, .ranks_per_node = here};
 }

@@ -16,7 +16,7 @@ struct TrainingJob {
   int accumulate = 1;      ///< passes a step
   double parameters = 0;
   int layers = 1;  ///< units of equal size that are gathered one by one
-  /// Those of `parameters` in the embedding: gathered first and kept, and their gradients are ready last.
+  /// Part of `parameters` in the embedding: gathered first and kept, and their gradients are ready last.
   double outer_parameters = 0;
   /// 0: gradients are summed. 1, 2: they are scattered and weights gathered once a step. 3: weights are
   /// gathered in forward and in backward, unit by unit (what FSDP sends).
@@ -24,11 +24,11 @@ struct TrainingJob {
   int shard_group = 0;      ///< ranks that share one copy of the states, consecutive ones; 0 = all
   bool checkpoint = false;  ///< backward computes forward again
   bool overlaps = true;     ///< false: gradients travel behind the backward pass
-  double gather_bytes = 4;  ///< of a parameter that is gathered
-  double reduce_bytes = 4;  ///< of a gradient that is summed
+  double gather_bytes = 4;  ///< bytes of a gathered parameter
+  double reduce_bytes = 4;  ///< bytes of a summed gradient
   double bucket_bytes = 25 * 1048576.0;
   double first_bucket_bytes = 1048576;
-  double optimizer_us = 0;  ///< of a rank of mean speed, with its share of the states
+  double optimizer_us = 0;  ///< update of a rank of mean speed, of its share of the states
   double load_us = 0;       ///< a reader's time for the batch of a step, two steps ahead
 };
 
@@ -41,7 +41,7 @@ struct SimulationTerms {
   double straggler = 1;  ///< so many times as long as its speed has it the slowest rank takes
   double overlap =
       1;  ///< part of the backward pass in which gradients become ready: the rest is before the first
-  double contention = 0;  ///< what computing loses to a collective that goes on all the time beside it
+  double contention = 0;  ///< what computing loses to a collective beside it all the time
 };
 
 /// Parts of a step on the rank that ends it; they add up to the step.
@@ -79,7 +79,7 @@ double calibrated_compute_us(const ClusterMachine& machine, const TrainingJob& j
                              const SimulationTerms& terms, double step_us);
 
 /// Ranks 0 to n - 1, node by node.
-RankGroup group_of(const ClusterMachine& machine, int ranks);
+NodeGroup group_of(const ClusterMachine& machine, int ranks);
 
 /// The p-quantile of the standard normal distribution, 0 < p < 1.
 double normal_quantile(double p);

@@ -37,8 +37,8 @@ std::size_t values_from(const CurveTable& table, std::size_t first, const std::s
   return curve == nullptr ? 0 : curve->y.size() - curve->index_of_row(first);
 }
 
-/// Over how many of the steady steps a field's mean is: a step without a time, or without any stage, says
-/// nothing of them, and any other field that it lacks is 0.
+/// Over how many of the steady steps a field's mean is: a step without a time, or without any stage, is
+/// none of them, and any other field that it lacks is 0.
 std::size_t steps_of(const CurveTable& table, std::size_t first, const std::string& field) {
   if (field == "step_us") return values_from(table, first, "train/step_us");
   if (std::ranges::find(kStageKeys, field) == kStageKeys.end()) return table.places.step.size() - first;

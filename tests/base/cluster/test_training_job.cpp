@@ -76,7 +76,7 @@ TEST_CASE("the slowest of the ranks decides, by the quantile of its place") {
   TrainingJob job = three_buckets();
   ClusterMachine machine = kFlat;
   machine.jitter = 0.1;
-  const double slower = 1 + 0.1 * normal_quantile(0.75);  // of two ranks
+  const double slower = 1 + 0.1 * normal_quantile(0.75);  // the upper one of two
   const SimulatedStep step = simulate_step(machine, job, kPlain, 4500);
   check_sums(step, 4500 * slower + 1000);
   CHECK(step.terms.jitter_us == Approx(4500 * (slower - 1)));
