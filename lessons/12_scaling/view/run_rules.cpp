@@ -59,7 +59,7 @@ std::optional<double> cost_of(const RunScores& first, const RunScores& at, const
 
 struct Reached {
   NamedRun run = {};
-  Spread values = {};  ///< empty: half of the repeats or more never came there
+  Spread values = {};  ///< empty: not every repeat came there
   std::string text = "never";
 };
 
@@ -77,7 +77,7 @@ Reached reached_by(const RuleInput& input, const std::string& name, double targe
     if (!value) throw Cannot{fmt::format("the scores of `{}` have no {}", name, of), name};
     values.push_back(*value);
   }
-  if (2 * values.size() <= repeats.size()) return out;
+  if (values.size() < repeats.size()) return out;
   out.values = Spread(values);
   out.text = figure_text(out.values.median()) + " " + cost_unit(input.question);
   return out;

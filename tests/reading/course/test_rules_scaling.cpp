@@ -24,6 +24,7 @@ struct MadeScored {
   std::function<double(int)> train = [](int step) { return 1.0 - 0.03 * step; };
   double local_square = 0, mean_square = 0;  ///< 0: not measured
   double seconds = 1;
+  std::size_t first_step = 0;  ///< step of the first evaluation
   std::string config = "";
 
   std::filesystem::path write(const std::filesystem::path& folder) const {
@@ -32,7 +33,7 @@ struct MadeScored {
       std::string lines;
       for (std::size_t i = 0; i < valid.size(); ++i)
         lines += JsonLine("eval")
-                     .add("step", 5 * i)
+                     .add("step", first_step + 5 * i)
                      .add("t_us", seconds * 1e6 * static_cast<double>(i + 1))
                      .add("loss", valid[i])
                      .text();
@@ -131,6 +132,27 @@ TEST_CASE("a target loss is reached first by time, by cost, by samples, or never
   CHECK(targets.asked("0.1", "time").accepted() == Keys{"never"});
   targets.two.seconds = 1.005;  // within the spread
   CHECK(targets.asked("0.6", "time").accepted() == Keys{"one", "two"});
+  targets.two.first_step = 1;  // the time before the first step is not known
+  CHECK(targets.asked("0.6", "time").cannot("two") == "the scores of `two` have no time");
+}
+
+TEST_CASE("a run reaches a target loss where each of its repeats does") {
+  const TempFolder folder;
+  const MadeScored good;
+  MadeScored other = good;
+  const auto one = good.write_three(folder.path(), "one"), two = good.write_three(folder.path(), "two");
+  const auto value_of_two = [&] {
+    return AskedRule("to_target", {{"loss", {"0.6"}}, {"of", {"time"}}})
+        .run("one", one, kLesson)
+        .run("two", two, kLesson)
+        .truth()
+        .figures.at("two_value");
+  };
+  CHECK(value_of_two() == "2 s");
+  other.config = "[data]\nsource = \"two\"\n";
+  other.valid = {1, 0.9, 0.8};
+  other.write(folder / "two3");
+  CHECK(value_of_two() == "never");
 }
 
 TEST_CASE("samples until a target loss are counted, and equal counts are both right") {
