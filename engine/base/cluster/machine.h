@@ -13,6 +13,7 @@ namespace isobar {
 struct BusBandwidth {
   double nodes = 1;
   double gb_s = 0;
+  bool operator==(const BusBandwidth&) const = default;
 };
 
 /// A number that was not published, and between which values it lies.
@@ -20,6 +21,7 @@ struct UnknownTerm {
   std::string key;  ///< name of a term (cluster/terms.h) or of a number of [machine]
   double least = 0;
   double most = 0;
+  bool operator==(const UnknownTerm&) const = default;
 };
 
 struct ClusterMachine {
@@ -38,6 +40,7 @@ struct ClusterMachine {
   std::vector<BusBandwidth> busbw_by_nodes = {};  ///< measured, ascending
   double jitter = -1;  ///< standard deviation of the speed of ranks, relative; -1 = the fitted one
   std::vector<UnknownTerm> unknown = {};
+  bool operator==(const ClusterMachine&) const = default;
 };
 
 /// Bus bandwidth of an all-reduce over so many nodes with so many ranks on each, GB/s: as measured, on a line

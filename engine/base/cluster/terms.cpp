@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <charconv>
-#include <vector>
 
 #include "core/error.h"
 #include "core/text.h"
@@ -30,7 +29,7 @@ double number_in(const TermRange& range, std::string_view text) {
 
 }  // namespace
 
-SimulationTerms fitted_terms() {
+SimulationTerms fitted_terms(const std::vector<std::string>& set) {
   SimulationTerms out;
   out.jitter = 0.015;
   out.sharing = 0.08;
@@ -40,6 +39,7 @@ SimulationTerms fitted_terms() {
   out.link.falloff = 0.05;
   out.link.gather_efficiency = 1;
   out.link.gather_falloff = 0.02;
+  for (const std::string& word : set) set_term(out, word);
   return out;
 }
 

@@ -3,13 +3,15 @@
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cluster/training_job.h"
 
 namespace isobar {
 
-/// What the terms were fitted to, by fit_terms: the calibration split of lessons/published_scaling.toml.
-SimulationTerms fitted_terms();
+/// What the terms were fitted to, by fit_terms: the calibration split of lessons/published_scaling.toml; then
+/// each of `set` as set_term takes it.
+SimulationTerms fitted_terms(const std::vector<std::string>& set = {});
 
 struct TermRange {
   const char* name;

@@ -199,11 +199,53 @@ Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, co
   return predict_on_device(lesson, settings, machine.rates, command);
 }
 
-std::optional<ErrorFigures> earned_errors(const std::filesystem::path& home, PointClass kind) {
+ClusterStudy study_clusters(std::vector<ClusterMachine> machines, const LessonInfo& lesson,
+                            const Settings& settings, ScalingLaw law, int ranks,
+                            const std::vector<std::string>& set, const std::string& command) {
+  const SimulationTerms terms = fitted_terms(set);
+  ClusterStudy out;
+  std::vector<Prediction> on_one;
+  for (ClusterMachine& machine : machines) {
+    std::erase_if(machine.unknown, [&](const UnknownTerm& term) {
+      return std::ranges::any_of(set, [&](auto& word) { return word.starts_with(term.key + "="); });
+    });
+    on_one.push_back(predict_on_one(lesson, settings, machine, command));
+    out.clusters.push_back(predict_on_cluster(on_one.back(), machine, law, rank_counts(ranks), terms));
+  }
+  for (std::size_t i = 0; i + 1 < machines.size(); ++i)
+    out.orders.push_back(order_of(on_one[i], machines[i], on_one[i + 1], machines[i + 1], law, ranks, terms));
+  return out;
+}
+
+std::string ClusterStudy::order_sentence(std::size_t index) const {
+  const ClusterOrder& order = orders[index];
+  const std::string &a = clusters[index].machine.name, &b = clusters[index + 1].machine.name;
+  const int ranks = clusters[index].last().ranks;
+  if (!order.better.empty())
+    return fmt::format("{} GPUs: {} scales better than {} over the whole of what is not published", ranks,
+                       order.better, order.better == a ? b : a);
+  if (order.term.empty()) return fmt::format("{} GPUs: {} and {} scale alike", ranks, a, b);
+  return fmt::format(
+      "{} GPUs: cannot tell which of {} and {} scales better: {} decides it and is not published", ranks, a,
+      b, order.term);
+}
+
+EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTerms& terms) {
   const std::filesystem::path file = home / "lessons" / "published_scaling.toml";
-  if (!std::filesystem::exists(file)) return std::nullopt;
+  if (!std::filesystem::exists(file)) return {};
   const PublishedFile points = read_published(file);
-  return back_test(points, fitted_terms()).errors(PointSplit::test, kind);
+  const BackTest test = back_test(points, terms);
+  return {test.errors(PointSplit::calibration), test.errors(PointSplit::test),
+          test.errors(PointSplit::test, PointClass::dp)};
+}
+
+std::string EarnedErrors::sentence() const {
+  if (!data_parallel) return "";
+  return fmt::format(
+      "{} that nothing was fitted to: median {:.0f} %, nine of ten within {:.0f} % "
+      "(./isobar predict --against lessons/published_scaling.toml)",
+      counted(static_cast<std::int64_t>(data_parallel->points), "published data-parallel point"),
+      100 * data_parallel->median, 100 * data_parallel->nine_of_ten);
 }
 
 }  // namespace isobar

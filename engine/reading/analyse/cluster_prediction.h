@@ -60,8 +60,27 @@ ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const P
 Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,
                           const std::string& command);
 
-/// What data-parallel points of the test split taught about such predictions; nothing where the file of
-/// published points is missing.
-std::optional<ErrorFigures> earned_errors(const std::filesystem::path& home, PointClass kind);
+/// A lesson on several clusters.
+struct ClusterStudy {
+  std::vector<ClusterPrediction> clusters;
+  std::vector<ClusterOrder> orders;  ///< each cluster and the next one
+
+  std::string order_sentence(std::size_t index) const;
+};
+/// `set`: terms that are not as they were fitted, "jitter=0.03"; a term that is set is no range any more.
+ClusterStudy study_clusters(std::vector<ClusterMachine> machines, const LessonInfo& lesson,
+                            const Settings& settings, ScalingLaw law, int ranks,
+                            const std::vector<std::string>& set, const std::string& command);
+
+/// How far off published points are with some terms. Nothing where none was predicted.
+struct EarnedErrors {
+  std::optional<ErrorFigures> calibration, test;  ///< all classes
+  std::optional<ErrorFigures> data_parallel;      ///< points of that class in the test split
+
+  /// The error that predictions of data-parallel steps carry; "" where there is none.
+  std::string sentence() const;
+};
+/// Nothing at all where the file of published points is missing.
+EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTerms& terms);
 
 }  // namespace isobar

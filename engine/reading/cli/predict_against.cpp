@@ -15,12 +15,6 @@ namespace {
 
 constexpr std::size_t kMostNoted = 6;
 
-SimulationTerms terms_of(const std::vector<std::string>& words) {
-  SimulationTerms out = fitted_terms();
-  for (const std::string& word : words) set_term(out, word);
-  return out;
-}
-
 std::string percent(double share) { return fmt::format("{:+.1f}", 100 * share); }
 
 Row row_of(const PointResult& result) {
@@ -88,8 +82,7 @@ std::vector<Row> errors_rows(const BackTest& test) {
 
 void predict_against(const ClusterArguments& arguments) {
   const PublishedFile file = read_published(arguments.against);
-  const SimulationTerms terms = terms_of(arguments.terms);
-  const BackTest test = back_test(file, terms);
+  const BackTest test = back_test(file, fitted_terms(arguments.terms));
   Report out;
   out.line(
       fmt::format("{}: each point predicted from its anchor, samples/s and GPU", arguments.against.string()));
@@ -154,40 +147,14 @@ Row cluster_row(const ClusterPrediction& prediction, const ClusterPoint& point) 
   return out;
 }
 
-/// The error that every prediction of the class carries, as a sentence; "" without published points.
-std::string error_sentence(const std::optional<ErrorFigures>& errors) {
-  if (!errors) return "";
-  return fmt::format(
-      "{} that nothing was fitted to: median {:.0f} %, nine of ten within {:.0f} % "
-      "(./isobar predict --against lessons/published_scaling.toml)",
-      counted(static_cast<std::int64_t>(errors->points), "published data-parallel point"),
-      100 * errors->median, 100 * errors->nine_of_ten);
-}
-
-std::string order_sentence(const ClusterOrder& order, const std::string& a, const std::string& b, int ranks) {
-  if (!order.better.empty())
-    return fmt::format("{} GPUs: {} scales better than {} over the whole of what is not published", ranks,
-                       order.better, order.better == a ? b : a);
-  return fmt::format(
-      "{} GPUs: cannot tell which of {} and {} scales better: {} decides it and is not published", ranks, a,
-      b, order.term);
-}
-
-struct NamedCluster {
-  ClusterMachine machine;
-  Prediction on_one;
-};
-
-std::vector<NamedCluster> clusters_of(const ClusterArguments& arguments, const LessonInfo& lesson,
-                                      const Settings& settings, const std::string& command) {
-  std::vector<NamedCluster> out;
+std::vector<ClusterMachine> clusters_of(const ClusterArguments& arguments) {
+  std::vector<ClusterMachine> out;
   for (const std::string& name : split(arguments.clusters, ',')) {
     ClusterMachine machine = read_cluster(profile_file(project_home(), name));
-    if (std::ranges::any_of(out, [&](const NamedCluster& one) { return one.machine.name == machine.name; }))
+    if (std::ranges::any_of(out, [&](const ClusterMachine& one) { return one.name == machine.name; }))
       throw Error("two clusters are called " + printable(machine.name, 40), "--cluster",
                   "clusters with names of their own: the name is that of the file");
-    Prediction on_one = predict_on_one(lesson, settings, machine, command);
-    out.push_back({std::move(machine), std::move(on_one)});
+    out.push_back(std::move(machine));
   }
   return out;
 }
@@ -196,14 +163,12 @@ std::vector<NamedCluster> clusters_of(const ClusterArguments& arguments, const L
 
 void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesson, const Settings& settings,
                       int ranks, const std::string& command) {
-  const SimulationTerms terms = terms_of(arguments.terms);
   const ScalingLaw law = arguments.law == "strong" ? ScalingLaw::strong : ScalingLaw::weak;
-  const std::vector<NamedCluster> clusters = clusters_of(arguments, lesson, settings, command);
+  const ClusterStudy study =
+      study_clusters(clusters_of(arguments), lesson, settings, law, ranks, arguments.terms, command);
+  const std::vector<ClusterPrediction>& all = study.clusters;
   Report out;
   std::vector<Row> rows;
-  std::vector<ClusterPrediction> all;
-  for (const NamedCluster& one : clusters)
-    all.push_back(predict_on_cluster(one.on_one, one.machine, law, rank_counts(ranks), terms));
   out.line(fmt::format("{}, {} scaling, {:g} samples {}, predicted by simulation", lesson.name, law_name(law),
                        all.front().points.front().batch,
                        law == ScalingLaw::weak ? "a GPU and step" : "a step"));
@@ -222,17 +187,15 @@ void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesso
     }
   }
   out.json["order"] = Json::array();
-  for (std::size_t i = 0; i + 1 < clusters.size(); ++i) {
-    const NamedCluster& a = clusters[i];
-    const NamedCluster& b = clusters[i + 1];
-    const ClusterOrder order = order_of(a.on_one, a.machine, b.on_one, b.machine, law, ranks, terms);
-    out.labelled("order", order_sentence(order, a.machine.name, b.machine.name, ranks));
-    out.json["order"].push_back({{"better", order.better}, {"term", order.term}});
+  for (std::size_t i = 0; i < study.orders.size(); ++i) {
+    out.labelled("order", study.order_sentence(i));
+    out.json["order"].push_back({{"better", study.orders[i].better}, {"term", study.orders[i].term}});
   }
-  const std::optional<ErrorFigures> errors = earned_errors(project_home(), PointClass::dp);
-  if (const std::string sentence = error_sentence(errors); !sentence.empty())
-    out.labelled("known error", sentence);
-  if (errors) out.json["known_error"] = {{"median", errors->median}, {"nine_of_ten", errors->nine_of_ten}};
+  const EarnedErrors earned = earned_errors(project_home(), fitted_terms(arguments.terms));
+  if (const auto& errors = earned.data_parallel) {
+    out.labelled("known error", earned.sentence());
+    out.json["known_error"] = {{"median", errors->median}, {"nine_of_ten", errors->nine_of_ten}};
+  }
   out.print(arguments.json);
 }
 
