@@ -40,6 +40,9 @@ bool draw_knob(Ui& ui, const std::string& name, const std::string& title, const 
 /// Knobs of settings of the next run; the key of the one that was turned, "" = none.
 std::string draw_form_knobs(Ui& ui, FormState& form, const std::vector<Knob>& knobs);
 
+/// A step of the lesson on clusters that are not here, with the errors that such predictions had.
+void draw_clusters(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask);
+
 /// Saves what the menu of a plot asked for, drawn again as a file that is named after the run ("" = the plot
 /// alone).
 void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView& view, const PlotLink& link,

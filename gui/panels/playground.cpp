@@ -166,21 +166,17 @@ void draw_without(Ui& ui, const Data& data, Requests& ask) {
   }
 }
 
-}  // namespace
-
-void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
-  const LessonCard* const card = data.project.find(state.lesson);
-  if (card == nullptr) return ui.nothing("No lesson", "Choose one on the left.");
-  if (card->info.needs == "cuda")
-    return ui.nothing(card->info.title + " needs a GPU",
+void draw_here(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask) {
+  if (card.info.needs == "cuda")
+    return ui.nothing(card.info.title + " needs a GPU",
                       "What is predicted here are the processors of this machine. "
                       "./isobar predict " +
-                          card->info.name + " predicts a GPU.");
+                          card.info.name + " predicts a GPU.");
   if (!data.rates) {
     draw_without(ui, data, ask);
     return;
   }
-  keep_up(data, *card, state);
+  keep_up(data, card, state);
   draw_answer(ui, data, state.play);
   if (state.play.step.is_known()) draw_bars(ui, data, state, ask);
   draw_actions(ui, data, state, ask);
@@ -194,6 +190,23 @@ void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   ImGui::BeginChild("curve", {0, 0});
   draw_curve(ui, state, ask);
   ImGui::EndChild();
+}
+
+}  // namespace
+
+void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
+  const LessonCard* const card = data.project.find(state.lesson);
+  if (card == nullptr) return ui.nothing("No lesson", "Choose one on the left.");
+  ClusterPlay& cluster = state.play.cluster;
+  if (ui.choice("This machine", !cluster.shown)) cluster.shown = false;
+  if (ui.beside(2).choice("On a cluster", cluster.shown)) {
+    cluster.shown = true;
+    cluster.looked = false;  // a profile may have been imported
+  }
+  if (cluster.shown)
+    draw_clusters(ui, data, *card, state, ask);
+  else
+    draw_here(ui, data, *card, state, ask);
 }
 
 }  // namespace isobar

@@ -11,6 +11,7 @@
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
 #include "log/run_files.h"
+#include "state/cluster_answers.h"
 #include "state/comparison.h"
 #include "state/course_worker.h"
 #include "state/feed.h"
@@ -183,7 +184,22 @@ struct TimelineState {
   std::string problem;
 };
 
+/// The playground on clusters.
+struct ClusterPlay {
+  bool shown = false;   ///< in the place of this machine
+  bool looked = false;  ///< profiles were read
+  std::vector<ClusterMachine> machines;
+  std::vector<std::string> problems;  ///< profiles that cannot be read
+  std::set<std::string> chosen;
+  ClusterAsk wanted;
+  ClusterAnswers answers;
+  bool rates = false;  ///< samples/s instead of efficiency
+  PlotLink link;
+  std::array<PlotView, 2> views;  ///< efficiency first, then samples/s
+};
+
 struct PlayState {
+  ClusterPlay cluster;
   std::string turned;  ///< key of the knob that was turned last
   PlotLink link;
   PlotView view;

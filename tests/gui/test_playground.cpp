@@ -24,6 +24,15 @@ void turn_up(Headless& window, const std::string& knob) {
   window.frames(4);
 }
 
+/// The answer on clusters to what was asked last.
+const ClusterAnswer& cluster_answer(Headless& window) {
+  window.until("the clusters to be predicted", [&] {
+    const ClusterPlay& play = window.state().play.cluster;
+    return !play.answers.is_busy() && play.answers.last() && play.answers.last()->of == play.wanted;
+  });
+  return *window.state().play.cluster.answers.last();
+}
+
 }  // namespace
 
 TEST_CASE("A machine whose rates are not kept is measured at a click") {
@@ -111,4 +120,78 @@ TEST_CASE("A file that holds no rates is named, and can be measured anew") {
     return true;
   });
   CHECK_FALSE(window.has("predicted stages"));
+}
+
+TEST_CASE("Clusters are predicted where no rates of this machine are kept") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, ""));
+  window.settle();
+  window.state().lesson = "06_ddp";
+  window.click("Predict");
+  window.click("On a cluster");
+  const ClusterAnswer first = cluster_answer(window);
+  CHECK(first.problem == "");
+  CHECK_FALSE(window.has("Measure this machine"));
+  CHECK_FALSE(window.has("cluster piz_daint"));  // its profile has no [machine]
+  CHECK(first.of.command() == "./isobar predict 06_ddp --ranks 512 --cluster leonardo,marenostrum5");
+  REQUIRE(first.study.clusters.size() == 2);
+  REQUIRE(first.study.orders.size() == 1);
+  CHECK(first.study.clusters[0].last().ranks == 512);
+  CHECK(first.study.clusters[0].last().efficiency.is_open());
+  REQUIRE(first.earned.data_parallel);
+  CHECK(first.earned.sentence().find("nine of ten within") != std::string::npos);
+  window.click("cluster marenostrum5");
+  turn_up(window, "gpus");
+  const ClusterAnswer& one = cluster_answer(window);
+  REQUIRE(one.study.clusters.size() == 1);
+  CHECK(one.study.orders.empty());
+  CHECK(one.study.clusters[0].last().ranks == 4096);
+  CHECK(one.study.clusters[0].last().efficiency.middle < first.study.clusters[0].last().efficiency.middle);
+  window.click("cluster leonardo");
+  CHECK(cluster_answer(window).study.clusters.empty());
+  CHECK_FALSE(window.has("Copy command"));
+  window.click("This machine");
+  CHECK(window.has("Measure this machine"));
+}
+
+TEST_CASE("A term that is set is no range any more, and both splits of published points answer it") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, ""));
+  window.settle();
+  window.state().lesson = "06_ddp";
+  window.click("Predict");
+  window.click("On a cluster");
+  const ClusterAnswer fitted = cluster_answer(window);
+  CHECK_FALSE(window.has("Fitted terms"));
+  turn_up(window, "term jitter");
+  const ClusterAnswer set = cluster_answer(window);
+  CHECK(set.of.term_words() == std::vector<std::string>{"jitter=0.3"});
+  const auto& before = fitted.study.clusters[0];
+  const auto& after = set.study.clusters[0];
+  CHECK(after.machine.unknown.size() + 1 == before.machine.unknown.size());
+  CHECK(after.last().efficiency.most < before.last().efficiency.least);
+  REQUIRE(set.earned.calibration);
+  CHECK(set.fitted.calibration->median == fitted.earned.calibration->median);
+  CHECK(set.earned.calibration->median > set.fitted.calibration->median);
+  CHECK(set.earned.test->median > set.fitted.test->median);
+  window.click("Fitted terms");
+  CHECK(cluster_answer(window).earned.test->median == fitted.earned.test->median);
+}
+
+TEST_CASE("What is not modelled on a cluster is a sentence") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, ""));
+  window.settle();
+  window.state().lesson = "11_compression";
+  window.state().form().set("comm.compress", "powersgd");
+  window.click("Predict");
+  window.click("On a cluster");
+  const ClusterAnswer refused = cluster_answer(window);
+  CHECK(refused.problem.find("not modelled on a cluster yet") != std::string::npos);
+  CHECK(refused.study.clusters.empty());
+  window.state().lesson = "06_ddp";
+  const ClusterAnswer& strong = cluster_answer(window);
+  CHECK(strong.problem == "");
+  window.click("strong");  // 512 GPUs cannot share so few samples
+  CHECK(cluster_answer(window).problem.find("not divided by") != std::string::npos);
 }
