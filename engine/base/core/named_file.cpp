@@ -1,5 +1,7 @@
 #include "core/named_file.h"
 
+#include <unistd.h>
+
 #include <fstream>
 #include <string>
 
@@ -40,6 +42,20 @@ fs::path place_of(const NamedFile& file) {
         where,
         another + (is_option ? std::string("; ") + kReplace + " writes over it" : ", or move it away"));
   return is_link ? fs::canonical(file.path) : file.path;
+}
+
+void check_writable(const NamedFile& file) {
+  const fs::path folder = file.path.has_parent_path() ? file.path.parent_path() : fs::path(".");
+  const std::string where = file.option + (" " + printable(file.path.string(), kMostPath));
+  std::error_code code;
+  if (fs::is_directory(file.path, code))
+    throw Error(std::string("the ") + file.kind + " is a folder", where, "name a file");
+  if (!fs::is_directory(folder, code))
+    throw Error("there is no folder " + printable(folder.string(), kMostPath), where, "make it first");
+  if (access(folder.c_str(), W_OK) != 0)
+    throw Error("the folder " + printable(folder.string(), kMostPath) + " cannot be written", where,
+                "name a file in another one");
+  place_of(file);
 }
 
 void write_named_file(const NamedFile& file, std::string_view text) {

@@ -22,6 +22,10 @@ inline constexpr const char* kReplaceHelp = "write over a file that is there, wh
 /// nowhere in any case. To be asked before the work that fills the file, and again before it is written.
 std::filesystem::path place_of(const NamedFile& file);
 
+/// Found out before an hour of measuring, not after it. Error (exit code 2) for a folder in its place, a
+/// folder of it that is not there or cannot be written, and where place_of has one.
+void check_writable(const NamedFile& file);
+
 /// Writes it there, whole or not at all.
 void write_named_file(const NamedFile& file, std::string_view text);
 
