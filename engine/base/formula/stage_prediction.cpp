@@ -48,15 +48,6 @@ Reading reading_of(const Config& config, const MachineRates& rates, int processo
   return out;
 }
 
-/// The slower of both in each way.
-Link link_between(const Config& config, const MachineRates& rates) {
-  const Link wanted = link_of(config.comm.link.latency_us, config.comm.link.gbit_per_s);
-  Link out = rates.link;
-  out.latency_us = std::max(out.latency_us, wanted.latency_us);
-  if (wanted.bytes_per_us > 0) out.bytes_per_us = std::min(out.bytes_per_us, wanted.bytes_per_us);
-  return out;
-}
-
 /// Bytes of each all-reduce, in order.
 std::vector<double> messages_of(const Config& config, double bytes) {
   if (config.comm.sync == SyncKind::none) return {};
@@ -119,7 +110,7 @@ void add_compressed(const Config& config, const Link& link, const std::vector<Gr
 void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
               const std::vector<GradientMatrix>& gradients, StepStages& out) {
   const auto ranks = static_cast<int>(config.run.ranks);
-  const Link link = link_between(config, rates);
+  const Link link = link_between(config, rates.link);
   if (config.comm.compress != CompressKind::none)
     return add_compressed(config, link, gradients, copy_us, out);
   if (ranks == 1) return;
@@ -159,6 +150,15 @@ void share_processors(const Config& config, const Reading& reading, int processo
 }
 
 }  // namespace
+
+Link link_between(const Config& config, const Link& measured) {
+  const Link wanted = link_of(config.comm.link.latency_us, config.comm.link.gbit_per_s);
+  Link out = measured;
+  out.latency_us = std::max(out.latency_us, wanted.latency_us);
+  if (wanted.bytes_per_us > 0 && (out.bytes_per_us == 0 || wanted.bytes_per_us < out.bytes_per_us))
+    out.bytes_per_us = wanted.bytes_per_us;
+  return out;
+}
 
 std::vector<std::pair<std::string, double>> StepStages::named() const {
   std::vector<std::pair<std::string, double>> out;

@@ -44,6 +44,9 @@ double read_bytes_a_step(const Config& config);
 /// Threads of tensor operations of a rank, of those that ./isobar run starts.
 int threads_a_rank(const Config& config, const Processors& here);
 
+/// The slower of comm.link and what was measured, in each way. A rate of 0 is no limit.
+Link link_between(const Config& config, const Link& measured);
+
 /// What bounds reading: bytes at the rate of one reader times the readers that find a processor, or at
 /// data.throttle_mb_per_s. Ranks and who reads ahead share the processors. Gradients go round a ring
 /// (formula/link.h) over the slower of the machine's link and comm.link, bucket by bucket beside the backward
