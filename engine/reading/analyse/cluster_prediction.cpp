@@ -16,16 +16,6 @@ namespace {
 
 constexpr double kMebi = 1 << 20;
 
-void check_modelled(const Config& config) {
-  const auto refuse = [](const std::string& what, const std::string& key) {
-    throw Error(what + " not modelled on a cluster yet", key,
-                "data-parallel steps are; ./isobar scale measures it");
-  };
-  if (config.mesh.tp > 1) refuse("split layers are", fmt::format("mesh.tp = {}", config.mesh.tp));
-  if (config.comm.compress != CompressKind::none) refuse("compressed gradients are", "comm.compress");
-  if (config.comm.average == Averaged::weights) refuse("averages of weights are", "comm.average");
-}
-
 /// Every unknown term at one end of its range, in each combination.
 void for_corners(const ClusterMachine& machine, const SimulationTerms& terms,
                  const std::function<void(const ClusterMachine&, const SimulationTerms&)>& take) {
@@ -96,6 +86,16 @@ void widen(OpenRange& range, double value) {
 }
 
 }  // namespace
+
+void check_modelled(const Config& config) {
+  const auto refuse = [](const std::string& what, const std::string& key) {
+    throw Error(what + " not modelled on a cluster yet", key,
+                "data-parallel steps are; ./isobar scale measures it");
+  };
+  if (config.mesh.tp > 1) refuse("split layers are", fmt::format("mesh.tp = {}", config.mesh.tp));
+  if (config.comm.compress != CompressKind::none) refuse("compressed gradients are", "comm.compress");
+  if (config.comm.average == Averaged::weights) refuse("averages of weights are", "comm.average");
+}
 
 TrainingJob job_of(const Config& config, const VitShape& shape, double samples) {
   TrainingJob out;

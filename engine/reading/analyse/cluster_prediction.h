@@ -35,6 +35,9 @@ struct ClusterPrediction {
   const ClusterPoint& last() const { return points.back(); }
 };
 
+/// Error (exit code 2) for layers that are split, compressed messages and averages of weights.
+void check_modelled(const Config& config);
+
 /// The job of a step that a lesson takes on one rank with these samples.
 TrainingJob job_of(const Config& config, const VitShape& shape, double samples);
 

@@ -142,6 +142,16 @@ void add_efficiency(Scaling& out, const std::vector<ScalingPoint>& points) {
   }
 }
 
+void add_speedups(Scaling& out) {
+  for (ScalingFigures& point : out.points) {
+    const ScalingFigures* const base = out.find(point.line, out.base_ranks);
+    if (!point.to_target || base == nullptr || base->is_gap() || point.is_gap()) continue;
+    point.speedup_samples = point.samples_per_s.median() / base->samples_per_s.median();
+    if (base->to_target && base->to_target->time_s && point.to_target->time_s)
+      point.speedup_target = *base->to_target->time_s / *point.to_target->time_s;
+  }
+}
+
 /// Points that miss runs for the same reason stand in one sentence.
 void add_missing(Scaling& out) {
   std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
@@ -222,6 +232,7 @@ Scaling judge_scaling(ScalingLaw law, const std::vector<ScalingPoint>& points, d
         fmt::format("efficiency is against {}, the fewest that were asked for, and not against one",
                     counted(out.base_ranks, "rank")));
   add_efficiency(out, points);
+  add_speedups(out);
   add_missing(out);
   return out;
 }

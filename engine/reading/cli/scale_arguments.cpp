@@ -1,7 +1,6 @@
 #include "cli/scale_arguments.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -33,6 +32,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::int64_t kMostJobRanks = 65536;
+constexpr double kMostWatts = 100'000;
 constexpr const char* kExample = "for example  --ranks 1,2,4";
 
 std::string hint_for(const std::string& word) {
@@ -90,25 +90,13 @@ double target_of(const std::string& text) {
               "a number above 0, for example  --target-loss 0.3");
 }
 
-/// Found out before an hour of measuring, not after it.
-void check_writable(const NamedFile& file) {
-  const fs::path& svg = file.path;
-  const fs::path folder = svg.has_parent_path() ? svg.parent_path() : fs::path(".");
-  std::error_code code;
-  if (fs::is_directory(svg, code))
-    throw Error("the picture is a folder", "--svg " + svg.string(), "name a file");
-  if (!fs::is_directory(folder, code))
-    throw Error("there is no folder " + folder.string(), "--svg " + svg.string(), "make it first");
-  if (access(folder.c_str(), W_OK) != 0)
-    throw Error("the folder " + folder.string() + " cannot be written", "--svg " + svg.string(),
-                "name a file in another one");
-  place_of(file);
-}
-
 void check(const ScaleArguments& out, bool weak, bool strong) {
   const bool has_target = out.target_loss > 0;
   const MeasureArguments& measure = out.measure;
   if (weak && strong) throw Error("--weak and --strong exclude each other", "command line", "leave one out");
+  if (out.watts > 0 && !has_target)
+    throw Error("--watts is for the energy until a loss is reached", "command line",
+                "--target-loss 0.3 sets one");
   if (has_target && out.lines.front() != ScalingLine::real)
     throw Error("--target-loss is for the line real, which is left out", "--lines",
                 "the others train on nothing that can be learnt");
@@ -149,6 +137,11 @@ std::optional<ScaleArguments> parse_scale_arguments(const std::vector<std::strin
   app.add("--lines", lines, "some of real,synthetic,no-comm; default all");
   app.add("--target-loss", target,
           "real trains whole runs, and reports when their validation loss was there");
+  app.add("--watts", out.watts, "what each rank is assumed to draw, for the energy until then")
+      .in_range(1, kMostWatts);
+  app.add("--up-to", out.up_to,
+          "ranks up to which it is simulated; default 8 times the most measured, 0 = not")
+      .in_range(0, kMostJobRanks);
   app.add("--svg", out.svg.path, "the picture; default: scaling.svg in a folder of its own below runs/");
   app.flag(kReplace, out.svg.replace, kReplaceHelp);
   app.flag("--json", measure.json, "one JSON object instead of the table");
@@ -181,7 +174,14 @@ Config base_config(const ScaleArguments& arguments) {
   LoadedConfig out = read_config(project_home(), arguments.measure.lesson, settings,
                                  preset_device_kind(settings, likely_device_kind));
   out.config.run.ranks = out.config.mesh.tp;
-  validate(out.config, out.origins);
+  if (out.config.train.noise_every > 0 && arguments.ranks.front() == out.config.mesh.tp)
+    throw Error("gradient noise compares a rank's gradient with the mean of several, and one point has " +
+                    counted(out.config.mesh.tp, "rank"),
+                "--ranks and train.noise_every",
+                "--set train.noise_every=0, or more ranks everywhere: --ranks 2,4");
+  Config alone = out.config;
+  alone.train.noise_every = 0;  // of one model there is none
+  validate(alone, out.origins);
   for (const std::int64_t ranks : arguments.ranks) {
     if (ranks % out.config.mesh.tp == 0) continue;
     throw Error(fmt::format("{} ranks do not make models of {} ranks each", ranks, out.config.mesh.tp),
@@ -256,6 +256,8 @@ ScalePlan plan_of(const ScaleArguments& arguments) {
     for (const ScalingLine line : arguments.lines) {
       MeasuredPoint point{.name = fmt::format("{} ranks={}", line_name(line), ranks), .sets = sets_of(line)};
       point.sets.push_back(fmt::format("run.ranks={}", ranks));
+      if (train.noise_every > 0 && line != ScalingLine::real)
+        point.sets.emplace_back("train.noise_every=0");  // of one batch, and of none that is averaged
       if (out.threads > 0) point.sets.push_back(fmt::format("run.threads={}", out.threads));
       if (weak)
         point.sets.push_back(

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "analyse/scaling.h"
+#include "analyse/simulated_scaling.h"
 #include "cli/measured_runs.h"
 #include "core/named_file.h"
 #include "draw/svg_canvas.h"
@@ -19,7 +19,9 @@ struct ScaleArguments {
   std::vector<std::int64_t> ranks;  ///< ascending, at least two
   std::vector<ScalingLine> lines;   ///< in their own order
   double target_loss = 0;           ///< validation loss that whole runs are to reach; 0 = none is wanted
-  JobSettings job;                  ///< not completed
+  double watts = 0;                 ///< what each rank is assumed to draw; 0 = no energy is reported
+  std::int64_t up_to = kUsualContinuation;  ///< ranks that the simulated continuation ends at
+  JobSettings job;                          ///< not completed
   bool as_jobs = false;  ///< each run is a job of Slurm with these settings, else processes of this machine
   /// No path = scaling.svg in a folder with the name of the group.
   NamedFile svg = {.path = {}, .option = "--svg", .kind = "picture", .mark = kSvgMark};

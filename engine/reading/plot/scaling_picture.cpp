@@ -35,12 +35,17 @@ PointValue percent_of(const ScalingFigures& point) {
 
 struct Measure {
   PointValue (*value_of)(const ScalingFigures&);
+  double (*simulated)(const SimulatedPoint&);
   std::string (*words)(double);
   std::optional<double> of_ideal;  ///< the same for all ranks; without it, the ideal rate
 };
 
-const Measure kRate = {rate_of, [](double value) { return fmt::format("{:.4g}", value); }, {}};
-const Measure kPercent = {percent_of, [](double value) { return fmt::format("{:.1f} %", value); }, 100.0};
+const Measure kRate = {rate_of,
+                       [](const SimulatedPoint& at) { return at.samples_per_s; },
+                       [](double value) { return fmt::format("{:.4g}", value); },
+                       {}};
+const Measure kPercent = {percent_of, [](const SimulatedPoint& at) { return 100 * at.efficiency; },
+                          [](double value) { return fmt::format("{:.1f} %", value); }, 100.0};
 
 PlotLine line_over(const Scaling& scaling, ScalingLine which, const Measure& measure) {
   struct Look {
@@ -69,13 +74,34 @@ PlotLine line_over(const Scaling& scaling, ScalingLine which, const Measure& mea
   return out;
 }
 
-PlotSpec panel_of(const Scaling& scaling, const std::string& title, const Measure& measure) {
+/// Measured and simulated ones, ascending.
+std::vector<std::int64_t> all_ranks(const Scaling& scaling, const SimulatedScaling& simulated) {
+  std::vector<std::int64_t> out = scaling.ranks();
+  for (const SimulatedPoint& point : simulated.points)
+    if (point.ranks > out.back()) out.push_back(point.ranks);
+  return out;
+}
+
+/// A processor for each rank, from the base on; a line of its own look.
+PlotLine simulated_line(const SimulatedScaling& simulated, const Measure& measure) {
+  std::vector<std::pair<double, double>> points;
+  for (const SimulatedPoint& point : simulated.points)
+    if (!point.shares_processors) points.emplace_back(point.ranks, measure.simulated(point));
+  PlotLine out = line_of("simulated, not measured", theme_of(false).series[0], points);
+  out.mark = Mark::ring;
+  out.dash = Dash::dotted;
+  out.end_words = measure.words(points.back().second);
+  return out;
+}
+
+PlotSpec panel_of(const Scaling& scaling, const SimulatedScaling& simulated, const std::string& title,
+                  const Measure& measure) {
   PlotSpec spec;
   spec.title = title;
   spec.x_title = "ranks (logarithmic)";
   spec.legend = false;
   std::vector<std::pair<double, double>> ideal;
-  for (const std::int64_t ranks : scaling.ranks()) {
+  for (const std::int64_t ranks : all_ranks(scaling, simulated)) {
     spec.x_marks.push_back(static_cast<double>(ranks));
     const std::optional<double> value = measure.of_ideal ? measure.of_ideal : scaling.ideal_rate(ranks);
     if (value) ideal.emplace_back(ranks, *value);
@@ -84,6 +110,7 @@ PlotSpec panel_of(const Scaling& scaling, const std::string& title, const Measur
   spec.lines.back().dash = Dash::dashed;
   spec.lines.back().mark = Mark::none;
   for (const ScalingLine line : scaling.lines()) spec.lines.push_back(line_over(scaling, line, measure));
+  if (!simulated.empty()) spec.lines.push_back(simulated_line(simulated, measure));
   return spec;
 }
 
@@ -100,7 +127,8 @@ void draw_legend(Canvas& canvas, const Theme& theme, const Scaling& scaling, con
 
 }  // namespace
 
-std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption) {
+std::string draw_scaling(const Scaling& scaling, const SimulatedScaling& simulated,
+                         const ScalingCaption& caption) {
   if (std::ranges::all_of(scaling.points, &ScalingFigures::is_gap))
     throw Error("no point has a value to draw", caption.title, "", Exit::failed);
   std::vector<std::string> protocol;
@@ -112,18 +140,18 @@ std::string draw_scaling(const Scaling& scaling, const ScalingCaption& caption) 
                    theme.panel);
   canvas.text(kLeft, 10, caption.title, Face::title, theme.text);
   canvas.text(kLeft, 36, caption.subtitle, Face::text, theme.dim);
-  const std::vector<std::int64_t> ranks = scaling.ranks();
+  const std::vector<std::int64_t> ranks = all_ranks(scaling, simulated);
   PlotLink link;
   link.log_x = true;
   const double room =
       std::pow(std::max(2.0, static_cast<double>(ranks.back()) / static_cast<double>(ranks.front())), 0.08);
   link.x = {static_cast<double>(ranks.front()) / room, static_cast<double>(ranks.back()) * room};
-  PlotSpec rates = panel_of(scaling, "samples/s of all ranks (logarithmic)", kRate);
+  PlotSpec rates = panel_of(scaling, simulated, "samples/s of all ranks (logarithmic)", kRate);
   draw_legend(canvas, theme, scaling, rates);
   const float middle = kPageWidth / 2;
   paint_whole(canvas, theme, rates, {.log_y = true}, link, {0, kPanelsTop, middle, kPanelsBottom});
   PlotSpec efficiency =
-      panel_of(scaling, "efficiency in % of " + counted(scaling.base_ranks, "rank"), kPercent);
+      panel_of(scaling, simulated, "efficiency in % of " + counted(scaling.base_ranks, "rank"), kPercent);
   efficiency.from_zero = true;
   paint_whole(canvas, theme, efficiency, {}, link, {middle, kPanelsTop, kPageWidth, kPanelsBottom});
   for (float y = kPanelsBottom + 8; const std::string& line : protocol) {
