@@ -53,6 +53,9 @@ void Canvas::mark(PlotPoint at, Mark mark, float r, Colour colour) {
       return circle(at, r, colour, false);
     case Mark::square:
       return poly({{-0.9F, -0.9F}, {0.9F, -0.9F}, {0.9F, 0.9F}, {-0.9F, 0.9F}});
+    case Mark::frame:
+      return paint_outline(*this, {at.x - 0.8F * r, at.y - 0.8F * r, at.x + 0.8F * r, at.y + 0.8F * r},
+                           colour, r * 0.4F, Dash::solid);
     case Mark::triangle:
       return poly({{0, -1.1F}, {1.05F, 0.8F}, {-1.05F, 0.8F}});
     case Mark::down:

@@ -28,7 +28,7 @@ enum class Face { text, small, bold, title, mono, mono_small };
 float face_size(Face face);
 
 enum class Dash { solid, dashed, dotted };
-enum class Mark { circle, square, triangle, diamond, down, cross, ring, star, none };
+enum class Mark { circle, square, triangle, diamond, down, cross, ring, star, frame, none };
 
 struct Box {
   float x0 = 0, y0 = 0, x1 = 0, y1 = 0;

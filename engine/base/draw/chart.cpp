@@ -13,10 +13,13 @@ float widest_mark(Sketch& sketch, const std::vector<Tick>& marks) {
   return out;
 }
 
-void paint_chart_x(Sketch& sketch, const ChartArea& area, const std::string& title) {
+void paint_chart_x(Sketch& sketch, const ChartArea& area, const ChartSpec& spec) {
   const Theme& theme = sketch.theme();
   float free_from = area.box.x0 - sketch.px(20);
-  for (const Tick& tick : ticks(area.x, sketch.px(70))) {
+  std::vector<Tick> marks;
+  for (const double value : spec.x_marks) marks.push_back({value, engineering(value)});
+  if (marks.empty()) marks = ticks(area.x, sketch.px(70));
+  for (const Tick& tick : marks) {
     const float x = area.x.pixel(tick.value), half = sketch.text_width(tick.label) / 2;
     sketch.line({x, area.box.y0}, {x, area.box.y1}, with_alpha(theme.line, tick.label.empty() ? 0.3F : 1));
     if (tick.label.empty() || x - half < free_from || x + half > area.box.x1 + sketch.px(14)) continue;
@@ -24,7 +27,7 @@ void paint_chart_x(Sketch& sketch, const ChartArea& area, const std::string& tit
     free_from = x + half + sketch.px(8);
   }
   const float y = area.box.y1 + sketch.px(24);
-  sketch.words({area.box.x0, y}, area.box.width(), title, {.colour = theme.dim, .across = 1});
+  sketch.words({area.box.x0, y}, area.box.width(), spec.x_title, {.colour = theme.dim, .across = 1});
 }
 
 std::vector<Tick> x_ticks(const XMarks& marks, const Axis& x, float scale) {
@@ -120,7 +123,7 @@ ChartArea paint_chart(Sketch& sketch, const ChartSpec& spec, PlotPoint at, float
   out.box.x0 += spec.left > 0 ? spec.left : widest_mark(sketch, marks) + sketch.px(8);
   out.x.begin = out.box.x0;
   out.x.end = out.box.x1;
-  paint_chart_x(sketch, out, spec.x_title);
+  paint_chart_x(sketch, out, spec);
   const float half = sketch.canvas().line_height(Face::small) / 2;
   for (const Tick& tick : marks) {
     const float y = out.y.pixel(tick.value);

@@ -14,8 +14,9 @@ namespace isobar {
 struct ChartSpec {
   Axis x, y;  ///< least, most, log, whole
   std::string x_title, y_title;
-  float height = 260;  ///< height of the area, at scale 1
-  float left = 0;      ///< width left of the area; 0 = what the marks of y need
+  float height = 260;                ///< height of the area, at scale 1
+  float left = 0;                    ///< width left of the area; 0 = what the marks of y need
+  std::vector<double> x_marks = {};  ///< where x has marks; none: at round numbers
 };
 
 struct ChartArea {

@@ -50,10 +50,10 @@ std::uint32_t braille_of(unsigned dots) {
 }
 
 std::uint32_t mark_letter(Mark mark, bool ascii) {
-  static constexpr std::array<std::uint32_t, 9> kMarks = {0x25cf, 0x25a0, 0x25b2, 0x25c6, 0x25bc,
-                                                          0x00d7, 0x25cb, '*',    0};
+  static constexpr std::array<std::uint32_t, 10> kMarks = {0x25cf, 0x25a0, 0x25b2, 0x25c6, 0x25bc,
+                                                           0x00d7, 0x25cb, '*',    0x25a1, 0};
   const auto at = static_cast<std::size_t>(mark);
-  return ascii ? static_cast<std::uint32_t>("o#^*vxO+\0"[at]) : kMarks[at];
+  return ascii ? static_cast<std::uint32_t>("o#^*vxO+H\0"[at]) : kMarks[at];
 }
 
 /// Letters that are two columns wide would move those behind them.

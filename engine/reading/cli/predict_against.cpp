@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/text.h"
 #include "jobs/job_settings.h"
+#include "plot/cluster_picture.h"
 
 namespace isobar {
 namespace {
@@ -78,6 +79,18 @@ std::vector<Row> errors_rows(const BackTest& test) {
   return out;
 }
 
+/// On the terminal below the tables, and into the file that was named.
+void add_drawing(Report& out, const ClusterArguments& arguments, const Drawing& drawing) {
+  if (!arguments.json) {
+    out.line("");
+    out.drawn(drawing_lines(drawing, terminal_style()));
+  }
+  if (arguments.svg.path.empty()) return;
+  write_named_file(arguments.svg, drawing_svg(drawing));
+  out.labelled("picture", arguments.svg.path.string());
+  out.json["svg"] = arguments.svg.path.string();
+}
+
 }  // namespace
 
 void predict_against(const ClusterArguments& arguments) {
@@ -115,6 +128,7 @@ void predict_against(const ClusterArguments& arguments) {
   out.line(
       "null: as fast as its anchor; moved: further than 5 % from it; order: pairs of a series in the order "
       "published");
+  add_drawing(out, arguments, errors_drawing(test, arguments.against.filename().string()));
   out.print(arguments.json);
 }
 
@@ -196,6 +210,7 @@ void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesso
     out.labelled("known error", earned.sentence());
     out.json["known_error"] = {{"median", errors->median}, {"nine_of_ten", errors->nine_of_ten}};
   }
+  add_drawing(out, arguments, clusters_drawing(lesson.name, all));
   out.print(arguments.json);
 }
 

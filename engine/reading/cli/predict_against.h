@@ -7,6 +7,8 @@
 #include "analyse/scaling.h"
 #include "config/lesson.h"
 #include "config/load.h"
+#include "core/named_file.h"
+#include "draw/svg_canvas.h"
 
 namespace isobar {
 
@@ -16,7 +18,8 @@ struct ClusterArguments {
   std::string clusters;            ///< profiles, with commas between them
   std::vector<std::string> terms;  ///< "jitter=0.03"
   std::string law = "weak";
-  std::filesystem::path svg;  ///< where a picture goes; "" = none is drawn
+  /// Where a picture goes; without a path there is none but the terminal's.
+  NamedFile svg = {.path = {}, .option = "--svg", .kind = "picture", .mark = kSvgMark};
   bool json = false;
 
   bool wanted() const { return !against.empty() || !clusters.empty(); }

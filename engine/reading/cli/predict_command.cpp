@@ -56,9 +56,14 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
       "no lesson, but published points of this file, each from its anchor: lessons/published_scaling.toml");
   app.add("--term", out.cluster.terms,
           "another value of a term: jitter=0.03, way=ring, busbw=constant; more than once");
-  app.add("--svg", out.cluster.svg, "write the picture to this file");
+  app.add("--svg", out.cluster.svg.path, "write the picture to this file");
+  app.flag(kReplace, out.cluster.svg.replace, kReplaceHelp);
   if (!app.parse(words)) return std::nullopt;
   out.cluster.json = out.json;
+  if (!out.cluster.svg.path.empty() && !out.cluster.wanted())
+    throw Error("the step of one device has no picture", "--svg",
+                "--against FILE or --cluster NAME have one");
+  if (!out.cluster.svg.path.empty()) check_writable(out.cluster.svg);
   out.one_rank = out.settings;
   if (ranks.given()) out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));
   return out;
