@@ -72,15 +72,28 @@ class StudySimulation {
     compute_us_ = calibrated_compute_us(machine_, job, terms_, base.step_us.median()) / crowding(base.ranks);
   }
 
-  /// Ranks for each processor, where they share.
+  /// How much longer computing takes where ranks share processors and memory: as line no-comm did, else by
+  /// counting processors.
   double crowding(std::int64_t ranks) const {
     if (study_.processors <= 0) return 1;
-    return std::max(1.0, static_cast<double>(ranks) * study_.processors_a_rank / study_.processors);
+    const auto counted = [&](std::int64_t of) {
+      return std::max(1.0, static_cast<double>(of) * study_.processors_a_rank / study_.processors);
+    };
+    const ScalingFigures* const alone = measured_.find(ScalingLine::no_comm, base_.ranks);
+    const ScalingFigures* const together = measured_.find(ScalingLine::no_comm, ranks);
+    if (!has_step(alone) || !has_step(together)) return counted(ranks);
+    const double longer = together->step_us.median() / alone->step_us.median() / work(ranks);
+    return counted(base_.ranks) * std::max(1.0, longer);
   }
 
   double batch(std::int64_t ranks) const {
     if (measured_.law == ScalingLaw::strong) return base_.batch;
     return base_.batch / static_cast<double>(base_.ranks) * static_cast<double>(ranks);
+  }
+
+  /// Samples of a rank, beside those that a rank of the base has.
+  double work(std::int64_t ranks) const {
+    return batch(ranks) / static_cast<double>(ranks) / (base_.batch / static_cast<double>(base_.ranks));
   }
 
   bool divides(std::int64_t ranks) const {
@@ -96,11 +109,8 @@ class StudySimulation {
 
   SimulatedPoint point(std::int64_t ranks, bool shares) const {
     SimulatedPoint out{.ranks = ranks, .batch = batch(ranks), .shares_processors = shares};
-    const double work = out.batch / static_cast<double>(ranks) /
-                        (base_.batch / static_cast<double>(base_.ranks));  // of a rank, beside the base's
-    out.terms =
-        simulate_step(machine_, job_on(ranks), terms_, compute_us_ * work * (shares ? crowding(ranks) : 1))
-            .terms;
+    const double compute_us = compute_us_ * work(ranks) * (shares ? crowding(ranks) : 1);
+    out.terms = simulate_step(machine_, job_on(ranks), terms_, compute_us).terms;
     out.samples_per_s = out.batch / out.terms.step_us() * 1e6;
     return out;
   }
@@ -131,15 +141,16 @@ std::vector<std::int64_t> further_ranks(std::int64_t most, std::int64_t up_to) {
 }
 
 std::string protocol_sentence(const StudySimulation& simulation, const SimulatedStudy& study,
-                              const ScalingFigures& base, bool crowded) {
+                              const ScalingFigures& base) {
+  const std::string own = study.processors <= 0 ? ""
+                                                : "; every rank is meant to have processors of its own, or, "
+                                                  "in rows marked shared, to share them as "
+                                                  "the measured ranks did";
   return fmt::format(
       "Simulated, not measured: computing takes what it took on {} (line {}){}; gradients of {:.3g} MB go "
       "round a ring over {}; jitter {:g} % is that of published points.",
-      counted(base.ranks, "rank"), line_name(base.line),
-      study.processors <= 0 ? ""
-      : crowded ? ", and every rank is meant to have processors of its own but in rows marked shared"
-                : ", and every rank is meant to have processors of its own",
-      simulation.gradient_mb(), study.link_words, 100 * simulation.terms().jitter);
+      counted(base.ranks, "rank"), line_name(base.line), own, simulation.gradient_mb(), study.link_words,
+      100 * simulation.terms().jitter);
 }
 
 }  // namespace
@@ -168,18 +179,16 @@ SimulatedScaling simulate_scaling(const Scaling& measured, const SimulatedStudy&
     if (has_step(beside)) point.error = point.terms.step_us() / beside->step_us.median() - 1;
     out.points.push_back(point);
   };
-  bool crowded = false;
   for (const std::int64_t ranks : measured.ranks()) {
     if (ranks == base.point->ranks || !simulation.divides(ranks)) continue;
     const ScalingFigures* const beside = measured.find(out.line, ranks);
     const bool shares = simulation.crowding(ranks) > 1;
     if (shares) add(ranks, true, beside);
     add(ranks, false, shares ? nullptr : beside);
-    crowded = crowded || shares;
   }
   for (const std::int64_t ranks : further_ranks(measured.ranks().back(), study.up_to))
     if (simulation.divides(ranks)) add(ranks, false, nullptr);
-  out.protocol = {protocol_sentence(simulation, study, *base.point, crowded)};
+  out.protocol = {protocol_sentence(simulation, study, *base.point)};
   if (measured.law == ScalingLaw::strong && out.points.back().ranks == measured.ranks().back())
     out.protocol.push_back(
         fmt::format("A batch of {:g} samples is divided over no more ranks.", base.point->batch));
