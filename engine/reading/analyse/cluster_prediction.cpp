@@ -105,7 +105,8 @@ TrainingJob job_of(const Config& config, const VitShape& shape, double samples) 
   out.layers = static_cast<int>(shape.depth);
   out.bucket_bytes = config.comm.bucket_mb * kMebi;
   out.first_bucket_bytes = std::min(config.comm.first_bucket_mb, config.comm.bucket_mb) * kMebi;
-  if (config.comm.sync == SyncKind::at_end || !config.comm.overlap)
+  out.overlaps = config.comm.overlap && config.comm.sync != SyncKind::at_end;
+  if (config.comm.sync == SyncKind::at_end)
     out.first_bucket_bytes = out.bucket_bytes = out.parameters * out.reduce_bytes;
   return out;
 }

@@ -32,6 +32,8 @@ Base base_of(const Scaling& measured, const SimulatedStudy& study) {
                 "machine, and --set comm.link.gbit_per_s=10 emulates one"};
   if (study.config.comm.sync == SyncKind::per_parameter)
     return {.reason = "messages of single parameters are not modelled on a cluster yet"};
+  if (study.config.comm.broadcast_buffers && study.config.model.buffers_mb > 0)
+    return {.reason = "buffers that are broadcast are not modelled on a cluster yet"};
   try {
     check_modelled(study.config);
   } catch (const Error& error) {
