@@ -42,11 +42,12 @@ void set_middle(ClusterMachine& machine, SimulationTerms& terms, const std::vect
 /// A step of so many ranks, made from that of one.
 class Scaled {
  public:
-  Scaled(const Prediction& on_one, ScalingLaw law)
+  Scaled(const Prediction& on_one, ScalingLaw law, double joint)
       : config_(on_one.config), shape_(on_one.form.shape), law_(law) {
     check_modelled(config_);
     step_us_ = on_one.step_us();
-    samples_ = static_cast<double>(config_.train.global_batch);
+    batch_ = static_cast<double>(config_.train.global_batch);
+    samples_ = joint > 0 ? joint : batch_;
   }
 
   double samples(int ranks) const { return law_ == ScalingLaw::weak ? samples_ * ranks : samples_; }
@@ -57,7 +58,7 @@ class Scaled {
                   "train.global_batch", "a batch that all numbers of ranks divide, or --law weak");
     TrainingJob job = job_of(config_, shape_, samples(ranks) / ranks);
     job.gpus = ranks;
-    const double share = samples(ranks) / ranks / samples_;
+    const double share = samples(ranks) / ranks / batch_;
     if (machine.read_gb_s > 0)
       job.load_us = read_bytes_a_step(config_) * share * group_of(machine, ranks).ranks_per_node /
                     (machine.read_gb_s * 1e3);
@@ -72,7 +73,9 @@ class Scaled {
   const Config& config_;
   const VitShape& shape_;
   ScalingLaw law_;
-  double step_us_ = 0, samples_ = 1;
+  double step_us_ = 0;
+  double batch_ = 1;    ///< samples that take step_us_
+  double samples_ = 1;  ///< a rank's (weak), or all ranks' together (strong)
 };
 
 double efficiency_of(const Scaled& scaled, const ClusterMachine& machine, const SimulationTerms& terms,
@@ -128,9 +131,10 @@ std::string ClusterPrediction::ended_by() const {
 }
 
 ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMachine& machine, ScalingLaw law,
-                                     const std::vector<int>& ranks, const SimulationTerms& terms) {
+                                     const std::vector<int>& ranks, const SimulationTerms& terms,
+                                     double joint) {
   ClusterPrediction out{.machine = machine, .device = on_one.device.name, .law = law};
-  const Scaled scaled(on_one, law);
+  const Scaled scaled(on_one, law, joint);
   ClusterMachine middle = machine;
   SimulationTerms middle_terms = terms;
   set_middle(middle, middle_terms, machine.unknown);
@@ -153,13 +157,14 @@ ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMach
 }
 
 ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const Prediction& on_other,
-                      const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms) {
+                      const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms,
+                      double joint) {
   if (a.name == b.name)
     throw Error("two clusters are called " + printable(a.name, 40), "--cluster",
                 "clusters with names of their own");
   const auto efficiencies = [&](const Prediction& one, const ClusterMachine& machine) {
     std::vector<double> out;
-    const Scaled scaled(one, law);
+    const Scaled scaled(one, law, joint);
     for_corners(machine, terms, [&](const ClusterMachine& corner, const SimulationTerms& with) {
       out.push_back(efficiency_of(scaled, corner, with, ranks));
     });
@@ -177,7 +182,7 @@ ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const P
       alone.unknown = {term};
       SimulationTerms others = terms;
       set_middle(alone, others, machine->unknown);
-      const Scaled scaled(*one, law);
+      const Scaled scaled(*one, law, joint);
       std::vector<double> ends;
       for_corners(alone, others, [&](const ClusterMachine& corner, const SimulationTerms& with) {
         ends.push_back(efficiency_of(scaled, corner, with, ranks));
@@ -200,21 +205,40 @@ Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, co
   return predict_on_device(lesson, settings, machine.rates, command);
 }
 
+namespace {
+
+/// Sets the share of one of so many ranks, which is what has to fit a GPU; returns the batch of all.
+double take_share(const LessonInfo& lesson, int ranks, Settings& settings) {
+  const std::int64_t joint = load_config(project_home(), lesson, settings,
+                                         preset_device_kind(settings, [] { return std::string("cuda"); }))
+                                 .config.train.global_batch;
+  if (joint % ranks != 0)
+    throw Error(fmt::format("{} samples are not divided by {} ranks", joint, ranks), "train.global_batch",
+                "a batch that all numbers of ranks divide, or --law weak");
+  settings.sets.push_back(fmt::format("train.global_batch={}", joint / ranks));
+  return static_cast<double>(joint);
+}
+
+}  // namespace
+
 ClusterStudy study_clusters(std::vector<ClusterMachine> machines, const LessonInfo& lesson,
                             const Settings& settings, ScalingLaw law, int ranks,
                             const std::vector<std::string>& set, const std::string& command) {
   const SimulationTerms terms = fitted_terms(set);
   ClusterStudy out;
   std::vector<Prediction> on_one;
+  Settings share = settings;
+  const double joint = law == ScalingLaw::strong ? take_share(lesson, ranks, share) : 0;
   for (ClusterMachine& machine : machines) {
     std::erase_if(machine.unknown, [&](const UnknownTerm& term) {
       return std::ranges::any_of(set, [&](auto& word) { return word.starts_with(term.key + "="); });
     });
-    on_one.push_back(predict_on_one(lesson, settings, machine, command));
-    out.clusters.push_back(predict_on_cluster(on_one.back(), machine, law, rank_counts(ranks), terms));
+    on_one.push_back(predict_on_one(lesson, share, machine, command));
+    out.clusters.push_back(predict_on_cluster(on_one.back(), machine, law, rank_counts(ranks), terms, joint));
   }
   for (std::size_t i = 0; i + 1 < machines.size(); ++i)
-    out.orders.push_back(order_of(on_one[i], machines[i], on_one[i + 1], machines[i + 1], law, ranks, terms));
+    out.orders.push_back(
+        order_of(on_one[i], machines[i], on_one[i + 1], machines[i + 1], law, ranks, terms, joint));
   return out;
 }
 

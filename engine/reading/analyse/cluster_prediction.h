@@ -44,11 +44,13 @@ TrainingJob job_of(const Config& config, const VitShape& shape, double samples);
 /// Powers of two from 1 to `ranks`, and `ranks`.
 std::vector<int> rank_counts(int ranks);
 
-/// `on_one`: the step on one rank, whose batch each of the ranks has (weak), or all together (strong).
+/// `on_one`: the step on one rank, whose batch each of the ranks has (weak), or all together (strong). Strong
+/// with `joint` above 0: all together have `joint` samples, each of which takes as long as one of `on_one`.
 /// Error (exit code 2) for layers that are split, compressed messages, averages of weights, and a batch that
 /// not every number of ranks divides.
 ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMachine& machine, ScalingLaw law,
-                                     const std::vector<int>& ranks, const SimulationTerms& terms);
+                                     const std::vector<int>& ranks, const SimulationTerms& terms,
+                                     double joint = 0);
 
 /// Which of two has the higher efficiency on so many ranks, over the whole of both ranges.
 struct ClusterOrder {
@@ -57,7 +59,8 @@ struct ClusterOrder {
 };
 /// Error (exit code 2) for two of one name.
 ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const Prediction& on_other,
-                      const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms);
+                      const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms,
+                      double joint = 0);
 
 /// The step of a lesson on one GPU of a cluster: [machine] rates, or `device` where that is not "".
 Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "core/text.h"
 #include "formula/machine_rates.h"
 #include "formula/stage_prediction.h"
 #include "log/run_files.h"
