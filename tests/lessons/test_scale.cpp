@@ -90,6 +90,32 @@ TEST_CASE("efficiency by either law is what the streams say, to three digits") {
                       says("measured here") && says("gradients by ring") && !says("no value"));
 }
 
+TEST_CASE("over an emulated link the continuation is that of the link, from the step of one rank") {
+  const TempFolder folder;
+  const ProcessResult result =
+      scale({"--ranks", "1,2", "--repeat", "1", "--steps", "4", "--lines", "synthetic", "--json", "--set",
+             "comm.link.gbit_per_s=1", "--set", "comm.link.latency_us=50", "--set", "comm.sync=at_end"},
+            folder.path());
+  INFO(result.err);
+  REQUIRE(result.code == 0);
+  const Json told = Json::parse(result.out);
+  CHECK(told["points"].values().size() == 2);
+  const std::vector<Json> sums =
+      of_kind(stream_of(folder / told["points"][1]["runs"][0].as_text(), 0), "run");
+  std::vector<std::int64_t> own;
+  for (const Json& point : told["simulated"].values()) {
+    const double ranks = point["ranks"].as_number();
+    if (point["shares_processors"] == false) own.push_back(point["ranks"].as_integer());
+    // 2 (n - 1) (a + S / n B), all of it behind the backward pass
+    const double bytes = 4 * sums.front()["parameters"].as_number();
+    CHECK(point["comm_us"].as_number() == Approx(2 * (ranks - 1) * (50 + bytes / ranks / 125)).epsilon(1e-6));
+    if (point["error"] != Json())
+      CHECK(point["error"].as_number() ==
+            Approx(point["step_us"].as_number() / told["points"][1]["step_us"].as_number() - 1));
+  }
+  CHECK(own == std::vector<std::int64_t>{2, 4, 8, 16});
+}
+
 TEST_CASE("a number of ranks that the data are too few for is a gap in table and picture") {
   const TempFolder folder;
   // Four samples are a batch for one rank, and none for two that have four each.

@@ -162,7 +162,7 @@ SimulatedScaling simulate_scaling(const Scaling& measured, const SimulatedStudy&
   if (study.up_to == 0) return out;
   const Base base = base_of(measured, study);
   if (base.point == nullptr) {
-    out.protocol = {"Nothing is simulated beyond what was measured: " + base.reason + "."};
+    out.protocol = {"Nothing is simulated beyond what was measured, since " + base.reason + "."};
     return out;
   }
   out.line = base.point->line;

@@ -152,6 +152,30 @@ TEST_CASE("rates that were measured beside other programs are marked") {
   CHECK_THAT(World(to_toml(rates)).run({"01"}).out, says("other programs had the processors 40 %"));
 }
 
+TEST_CASE("predictions of clusters and their errors are drawn, and no other file is written over") {
+  const World world;
+  const std::string points = (project_home() / "lessons/published_scaling.toml").string();
+  const std::vector<std::vector<std::string>> commands = {{"--against", points},
+                                                          {"06", "--ranks", "8", "--cluster", "leonardo"}};
+  write_file_whole(world.work() / "notes.svg", std::string_view("mine"));
+  for (std::vector<std::string> words : commands) {
+    INFO(words.front());
+    CHECK(world.json(words).contains("svg") == false);
+    words.insert(words.end(), {"--svg", "p.svg"});
+    const ProcessResult drawn = world.run(words);  // the second time over a picture of ours
+    CHECK(drawn.code == 0);
+    CHECK_THAT(drawn.out, says("GPUs (logarithmic)") && says("p.svg"));
+    const std::string svg = read_text_file(world.work() / "p.svg", 1 << 20);
+    CHECK_THAT(svg, says(words.front() == "06" ? "06_ddp, weak scaling on clusters" : "how far off"));
+    words.back() = "notes.svg";
+    CHECK_THAT(world.run(words).err, says("is no picture of ours"));
+    words.back() = "nowhere/p.svg";
+    CHECK_THAT(world.run(words).err, says("there is no folder nowhere"));
+  }
+  CHECK(read_text_file(world.work() / "notes.svg", 10) == "mine");
+  CHECK_THAT(world.run({"01", "--svg", "p.svg"}).err, says("the step of one device has no picture"));
+}
+
 TEST_CASE("what cannot be predicted here is refused") {
   const World world;
   const auto refused = [](const World& where, std::vector<std::string> words, int code = 2) {

@@ -189,6 +189,77 @@ TEST_CASE("whole runs train on as many samples everywhere, and say when they cam
   CHECK_THAT(never.out, says("s to 0.2") && says("0 of 1"));
 }
 
+TEST_CASE("what is simulated stands by itself, beside what was measured") {
+  const Noting noting(leaves_ranks(), "06_ddp");
+  const std::vector<std::string> words =
+      scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--lines", "synthetic", "--set",
+             "comm.link.gbit_per_s=1", "--set", "comm.link.latency_us=50"});
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> all = words;
+    all.insert(all.end(), more.begin(), more.end());
+    return noting.run(all);
+  };
+  const Json told = Json::parse(with({"--up-to", "8", "--json", "--svg", "far.svg"}).out);
+  CHECK(told["points"].values().size() == 2);
+  std::vector<std::int64_t> own;
+  for (const Json& one : told["simulated"].values()) {
+    double sum_us = 0;
+    for (const Json& us : one["terms_us"].values()) sum_us += us.as_number();
+    CHECK(one["step_us"].as_number() == Approx(sum_us));
+    if (one["shares_processors"] == false) own.push_back(one["ranks"].as_integer());
+    if (one["error"] != Json())
+      CHECK(one["error"].as_number() == Approx(one["step_us"].as_number() / 13'000 - 1));
+  }
+  CHECK(own == std::vector<std::int64_t>{2, 4, 8});
+  CHECK_THAT(read_text_file(noting.work() / "far.svg", 1 << 20),
+             says("simulated, not measured") && says("Simulated, not measured: computing takes"));
+  CHECK_THAT(with({}).out, says("simulated, not measured:") && says("an emulated link (1 Gb/s, 50 us)"));
+  const Json none = Json::parse(with({"--up-to", "0", "--json"}).out);
+  CHECK(none["simulated"].values().empty());
+  const ProcessResult single = with({"--set", "comm.sync=per_parameter"});
+  CHECK(single.code == 0);
+  CHECK_THAT(single.out, says("Nothing is simulated beyond what was measured, since messages of single"));
+}
+
+TEST_CASE("gradient noise needs several ranks, and is left out where nothing is learnt") {
+  const Noting noting(leaves_ranks(), "12_scaling");
+  const auto with = [&](const std::string& ranks) {
+    std::vector<std::string> words =
+        scale({"--ranks", ranks, "--repeat", "1", "--steps", "7", "--set", "train.noise_every=2"});
+    words[1] = "12_scaling";
+    return noting.run(words);
+  };
+  const ProcessResult one = with("1,2");
+  CHECK(one.code == 2);
+  CHECK_THAT(one.err, says("gradient noise compares") && says("one point has 1 rank") && says("--ranks 2,4"));
+  CHECK(noting.calls().empty());
+  CHECK(with("2,4").code == 0);
+  for (const std::string& call : noting.calls()) {
+    const bool learns = call.find("run.point=real") != std::string::npos;
+    CHECK((call.find("--set train.noise_every=0") == std::string::npos) == learns);
+  }
+}
+
+TEST_CASE("a loss that was reached has two speed-ups and an energy, one that was not has none") {
+  const Noting noting(leaves_ranks(), "06_ddp");
+  const auto with = [&](const std::string& loss, const std::vector<std::string>& more) {
+    std::vector<std::string> words =
+        scale({"--ranks", "1,2", "--repeat", "1", "--steps", "7", "--lines", "real", "--target-loss", loss});
+    words.insert(words.end(), more.begin(), more.end());
+    return noting.run(words);
+  };
+  const Json told = Json::parse(with("0.4", {"--watts", "250", "--json"}).out);
+  const Json& two = point(told, "real", 2);
+  CHECK(two["speedup_samples"].as_number() == Approx(2 * 10.0 / 14));
+  CHECK(two["speedup_target"] == 1);  // both were there after 60 s
+  CHECK(two["to_target"]["watt_hours"].as_number() == Approx(250 * 2 * 60 / 3600.0));
+  const ProcessResult never = with("0.2", {"--watts", "250"});
+  CHECK(never.code == 0);
+  CHECK_THAT(never.out, says("0 of 1") && says("no run recorded power") && says("x to target: of the time"));
+  CHECK_THAT(with("0.4", {}).out, !says("Wh"));
+  CHECK_THAT(noting.run(scale({"--ranks", "1,2", "--watts", "9"})).err, says("--target-loss 0.3 sets one"));
+}
+
 TEST_CASE("a point whose run fails is a gap, the others go on, and the exit code says so") {
   const Noting noting(
       leaves_ranks("[ \"$WORLD_SIZE\" = 2 ] && { echo 'error: the disk is full' >&2; exit 1; }"), "06_ddp");

@@ -72,7 +72,7 @@ TEST_CASE("the picture of a scaling breaks its lines at a gap, and marks it") {
                                        {.line = ScalingLine::synthetic, .ranks = 1, .missing = "stopped"},
                                        point_of(2, 40'000, ScalingLine::synthetic),
                                        point_of(4, 40'000, ScalingLine::synthetic)});
-  const std::string svg = draw_scaling(scaling, {"Weak scaling", "here", {"three runs"}});
+  const std::string svg = draw_scaling(scaling, {}, {"Weak scaling", "here", {"three runs"}});
   // Of real neither panel has a line, since its two points have a gap between them; synthetic has one line.
   CHECK(joined(svg, "#0072b2") == 0);
   CHECK(joined(svg, "#d55e00") == 1);
@@ -89,14 +89,33 @@ TEST_CASE("the picture of a scaling holds its protocol, and nothing to draw is a
                      point_of(1, 39'000, ScalingLine::synthetic), point_of(2, 43'000, ScalingLine::synthetic),
                      point_of(64, 47'000, ScalingLine::synthetic)});
   const std::string svg = draw_scaling(
-      scaling,
+      scaling, {},
       {"Weak scaling of <06>", "measured here", {"median of 3 runs", std::string(300, 'x') + " end"}});
   CHECK_THAT(svg, says("Weak scaling of &lt;06&gt;") && says("median of 3 runs") && says("ideal") &&
                       says(">64<") && says("samples/s of all ranks") && says("efficiency in % of 1 rank") &&
                       !says("no value") && !says("nan") && !says("inf"));
   CHECK(joined(svg, "#0072b2") == 2);
   const Scaling nothing = judge_scaling(ScalingLaw::weak, {{.ranks = 1}, {.ranks = 2}});
-  CHECK_THAT(failure_of([&] { draw_scaling(nothing, {"t", "s", {}}); }), says("no point has a value"));
+  CHECK_THAT(failure_of([&] { draw_scaling(nothing, {}, {"t", "s", {}}); }), says("no point has a value"));
+}
+
+TEST_CASE("what is simulated is dotted with hollow marks, and what was measured is not") {
+  const Scaling scaling = judge_scaling(ScalingLaw::weak, {point_of(1, 40'000), point_of(2, 46'000)});
+  SimulatedScaling simulated;
+  for (const int ranks : {1, 2, 4, 8})
+    simulated.points.push_back({.ranks = ranks, .samples_per_s = 90.0 * ranks, .efficiency = 0.9});
+  simulated.points.push_back({.ranks = 2, .shares_processors = true, .samples_per_s = 77, .efficiency = 0.7});
+  const auto drawn = [&](const SimulatedScaling& beyond) {
+    return draw_scaling(scaling, beyond, {"Weak scaling", "here", {}});
+  };
+  const std::string svg = drawn(simulated), measured = drawn({});
+  const std::string real = "#0072b2", dotted = "<polyline[^>]*stroke-width=\"1.8\"[^>]*stroke-dasharray";
+  CHECK_THAT(svg, says(">simulated, not measured<") && says(">8<") && says(">90.0 %<"));
+  CHECK_THAT(measured, !says("simulated") && !says(">8<"));
+  CHECK(count(svg, dotted) == count(measured, dotted) + 2);  // a line in each panel
+  CHECK(joined(svg, real) == joined(measured, real));
+  const std::string hollow = "<circle[^>]*fill=\"none\"";
+  CHECK(count(svg, hollow) == count(measured, hollow) + 2 * 4 + 1);  // shared processors are in no line
 }
 
 TEST_CASE("a measured step is solid, a predicted one pale with a dotted edge, both on one scale") {
