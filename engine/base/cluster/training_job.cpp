@@ -337,7 +337,7 @@ SimulatedStep simulate_step(const ClusterMachine& machine, const TrainingJob& jo
 double calibrated_compute_us(const ClusterMachine& machine, const TrainingJob& job,
                              const SimulationTerms& terms, double step_us) {
   // A step grows with computing, in straight pieces: regula falsi comes to the end in a few steps.
-  double low = 0, high = step_us / job.accumulate;
+  double low = 0, high = step_us / job.accumulate * (1 + 1e-9);  // a sum of parts may be rounded down
   const auto beyond = [&](double compute_us) {
     return simulate_step(machine, job, terms, compute_us).step_us() - step_us;
   };

@@ -80,8 +80,8 @@ struct ScalingFigures {
   std::optional<double> run_rank_hours;          ///< median over whole runs, validation included
   std::optional<ToTarget> to_target;             ///< set for whole runs, where a loss is wanted
   // Against the base of the line, where whole runs are to reach a loss and both have the figure.
-  std::optional<double> speedup_samples = {};  ///< of samples/s
-  std::optional<double> speedup_target = {};   ///< of the time until the loss was reached
+  std::optional<double> speedup_samples = {};  ///< ratio of samples/s
+  std::optional<double> speedup_target = {};   ///< ratio of times until the loss was reached
   std::string missing;
 
   bool is_gap() const { return samples_per_s.empty(); }

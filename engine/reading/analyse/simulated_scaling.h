@@ -18,22 +18,22 @@ inline constexpr std::int64_t kUsualContinuation = -1;
 
 /// What a simulation takes beyond the measured points.
 struct SimulatedStudy {
-  const Config& config;           ///< of a rank of the fewest
-  std::optional<Link> link = {};  ///< between ranks; nothing = not known
-  std::string link_words = "";    ///< what it is, for the protocol
-  double processors_a_rank = 1;   ///< what a rank uses
-  double processors = 0;          ///< that all ranks of a measured point share; 0 = each has its own
+  const Config& config;                     ///< configuration of the fewest ranks
+  std::optional<Link> link = {};            ///< between ranks; nothing = not known
+  std::string link_words = "";              ///< what it is, for the protocol
+  double processors_a_rank = 1;             ///< what a rank uses
+  double processors = 0;                    ///< shared by all ranks of a measured point; 0 = each has its own
   std::int64_t up_to = kUsualContinuation;  ///< ranks; 0 = none
 };
 
 struct SimulatedPoint {
   std::int64_t ranks = 1;
   double batch = 0;                ///< samples a step, of all ranks
-  bool shares_processors = false;  ///< as the measured ranks did; else each rank has its own
+  bool shares_processors = false;  ///< like the measured ranks; else each has its own
   StepTerms terms = {};
   double samples_per_s = 0, efficiency = 1;
-  std::optional<double> error =
-      {};  ///< of the step, where one was measured like that: simulated / measured - 1
+  /// Where one was measured like that: simulated / measured step - 1.
+  std::optional<double> error = {};
 };
 
 struct SimulatedScaling {

@@ -257,7 +257,7 @@ ScalePlan plan_of(const ScaleArguments& arguments) {
       MeasuredPoint point{.name = fmt::format("{} ranks={}", line_name(line), ranks), .sets = sets_of(line)};
       point.sets.push_back(fmt::format("run.ranks={}", ranks));
       if (train.noise_every > 0 && line != ScalingLine::real)
-        point.sets.emplace_back("train.noise_every=0");  // of one batch, and of none that is averaged
+        point.sets.emplace_back("train.noise_every=0");  // one batch has none to measure
       if (out.threads > 0) point.sets.push_back(fmt::format("run.threads={}", out.threads));
       if (weak)
         point.sets.push_back(

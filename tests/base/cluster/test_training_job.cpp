@@ -197,6 +197,14 @@ TEST_CASE("calibrated computing gives back the step that it came from") {
   }
 }
 
+TEST_CASE("one rank alone computes as long as its step, to whatever side its parts are rounded") {
+  const ClusterMachine machine = {.between_gb_s = 0.1};
+  TrainingJob job;
+  job.parameters = 7e5;
+  for (double step_us = 30'000; step_us < 140'000; step_us += 331.7)
+    CHECK(calibrated_compute_us(machine, job, fitted_terms(), step_us) == Approx(step_us).epsilon(1e-6));
+}
+
 TEST_CASE("4,096 ranks by themselves") {
   TrainingJob job;
   job.gpus = 4096;
