@@ -85,7 +85,8 @@ bool App::is_settled() const {
   const Data now = data();
   if (!now.feed.first_look_done || now.feed.runs->unread > 0 || !now.course->ready || !worker_.is_idle())
     return false;
-  if (state_.play.cluster.answers.is_busy()) return false;
+  const ClusterPlay& cluster = state_.play.cluster;
+  if (state_.view == View::predict && cluster.shown && cluster.answers.is_busy()) return false;
   for (const std::string& id : shown_runs(now)) {
     const auto run = now.feed.runs->find(id);
     if (run && !run->gone && run->problem.empty() && (!run->detail || !run->detail->complete)) return false;

@@ -16,7 +16,7 @@ namespace {
 constexpr float kTermsWidth = 260, kLeastPlot = 220, kAside = 5, kWordsLine = 22;
 constexpr double kRoom = 0.04;  ///< part of the x axis left of one GPU and right of the last
 /// Where the GPU of a cluster, its efficiency, its samples/s and its largest loss stand.
-constexpr std::array<float, 4> kClusterColumns = {170, 260, 385, 530};
+constexpr std::array<float, 4> kClusterColumns = {170, 260, 385, 540};
 constexpr std::array<float, 2> kSplitColumns = {105, 190};
 constexpr int kMostGpus = 4096;
 

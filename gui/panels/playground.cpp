@@ -197,6 +197,9 @@ void draw_here(Ui& ui, const Data& data, const LessonCard& card, AppState& state
 void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const LessonCard* const card = data.project.find(state.lesson);
   if (card == nullptr) return ui.nothing("No lesson", "Choose one on the left.");
+  if (!suits(View::predict, card->info))
+    return ui.nothing("Nothing to predict",
+                      "The formulas are about the weather model, which this lesson does not train.");
   ClusterPlay& cluster = state.play.cluster;
   if (ui.choice("This machine", !cluster.shown)) cluster.shown = false;
   if (ui.beside(2).choice("On a cluster", cluster.shown)) {

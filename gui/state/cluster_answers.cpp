@@ -45,11 +45,14 @@ ClusterAnswer answer_to(const ClusterAsk& ask, const LessonInfo& lesson, const C
     out.problem = problem_of(error);
   }
   try {
-    out.fitted = last != nullptr ? last->fitted : earned_errors(ask.home, fitted_terms());
-    out.earned = ask.terms.empty() ? out.fitted
-                 : last != nullptr && last->of.terms == ask.terms
-                     ? last->earned
-                     : earned_errors(ask.home, fitted_terms(ask.term_words()));
+    const bool known = last != nullptr && last->errors_problem.empty();
+    out.fitted = known ? last->fitted : earned_errors(ask.home, fitted_terms());
+    if (ask.terms.empty())
+      out.earned = out.fitted;
+    else
+      out.earned = known && last->of.terms == ask.terms
+                       ? last->earned
+                       : earned_errors(ask.home, fitted_terms(ask.term_words()));
   } catch (const Error& error) {
     out.errors_problem = problem_of(error);
   }

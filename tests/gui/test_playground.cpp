@@ -194,4 +194,22 @@ TEST_CASE("What is not modelled on a cluster is a sentence") {
   CHECK(strong.problem == "");
   window.click("strong");  // 512 GPUs cannot share so few samples
   CHECK(cluster_answer(window).problem.find("not divided by") != std::string::npos);
+  window.state().lesson = "00_sgd";  // trains another model
+  window.frames(2);
+  CHECK_FALSE(window.has("On a cluster"));
+}
+
+TEST_CASE("Published points that cannot be read are named each time, and no more once they can") {
+  const TempFolder folder;
+  fs::create_directories(folder / "lessons");
+  const fs::path file = folder / "lessons" / "published_scaling.toml";
+  write_file_whole(file, std::string_view("rubbish"));
+  ClusterAsk ask;
+  ask.home = folder.path();
+  const ClusterAnswer first = answer_to(ask, {}, nullptr);
+  CHECK(first.problem == "");
+  CHECK(first.errors_problem != "");
+  CHECK(answer_to(ask, {}, &first).errors_problem == first.errors_problem);
+  fs::remove(file);
+  CHECK(answer_to(ask, {}, &first).errors_problem == "");
 }
