@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "analyse/cluster_prediction.h"
 #include "core/text.h"
 #include "formula/machine_rates.h"
 #include "formula/stage_prediction.h"
@@ -184,6 +185,9 @@ ScalingCaption caption_of(const ScaleResult& result) {
   out.protocol.insert(out.protocol.end(), notes.begin(), notes.end());
   const std::vector<std::string>& simulated = result.simulated.protocol;
   out.protocol.insert(out.protocol.end(), simulated.begin(), simulated.end());
+  if (result.simulated.empty()) return out;
+  if (const std::string known = earned_errors(project_home(), fitted_terms()).sentence(); !known.empty())
+    out.protocol.push_back("Known error of such simulations: " + known + ".");
   return out;
 }
 

@@ -213,7 +213,8 @@ TEST_CASE("what is simulated stands by itself, beside what was measured") {
   CHECK(own == std::vector<std::int64_t>{2, 4, 8});
   CHECK_THAT(read_text_file(noting.work() / "far.svg", 1 << 20),
              says("simulated, not measured") && says("Simulated, not measured: computing takes"));
-  CHECK_THAT(with({}).out, says("simulated, not measured:") && says("an emulated link (1 Gb/s, 50 us)"));
+  CHECK_THAT(with({}).out, says("simulated, not measured:") && says("an emulated link (1 Gb/s, 50 us)") &&
+                               says("Known error of such"));
   const Json none = Json::parse(with({"--up-to", "0", "--json"}).out);
   CHECK(none["simulated"].values().empty());
   const ProcessResult single = with({"--set", "comm.sync=per_parameter"});
