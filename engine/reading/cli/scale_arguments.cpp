@@ -180,7 +180,7 @@ Config base_config(const ScaleArguments& arguments) {
                 "--ranks and train.noise_every",
                 "--set train.noise_every=0, or more ranks everywhere: --ranks 2,4");
   Config alone = out.config;
-  alone.train.noise_every = 0;  // of one model there is none
+  alone.train.noise_every = 0;  // one model alone has none
   validate(alone, out.origins);
   for (const std::int64_t ranks : arguments.ranks) {
     if (ranks % out.config.mesh.tp == 0) continue;
