@@ -1,4 +1,5 @@
-// A study continued by simulation: what its steps are made of, which ranks it continues with, and what it leaves.
+// A study continued by simulation: what its steps are made of, which ranks it continues with, and what it
+// leaves.
 #include "analyse/cluster_prediction.h"
 #include "analyse/simulated_scaling.h"
 #include "core/text.h"
