@@ -36,23 +36,23 @@ double quantile_of(std::vector<double> values, double share) {
   return values[std::clamp<std::size_t>(at, 1, values.size()) - 1];
 }
 
-/// The point at the end of its chain of anchors.
-const PublishedPoint* root_of(const PublishedFile& file, const PublishedPoint& point) {
-  const PublishedPoint* at = file.find(point.anchor);
-  while (at != nullptr && !at->anchor.empty()) at = file.find(at->anchor);
-  return at;
-}
-
 double samples_a_step(const TrainingJob& job) { return job.micro_batch * job.accumulate; }
 
 /// What a sample costs here, in units of what it costs in the anchor.
 double work_ratio(const PublishedPoint& point, const PublishedPoint& anchor,
                   std::vector<std::string>& assumed) {
   double out = 1;
-  if (point.parameters != anchor.parameters) {
-    const bool known = point.flops_per_sample > 0 && anchor.flops_per_sample > 0;
-    out *= known ? point.flops_per_sample / anchor.flops_per_sample : point.parameters / anchor.parameters;
-    assumed.push_back("its anchor is of another model: computing grows with the FLOPs of a sample");
+  const bool known = point.flops_per_sample > 0 && anchor.flops_per_sample > 0;
+  if (known && point.flops_per_sample != anchor.flops_per_sample) {
+    out *= point.flops_per_sample / anchor.flops_per_sample;
+    assumed.push_back("a sample of its anchor takes other FLOPs: computing grows with them");
+  } else if (!known && point.parameters != anchor.parameters) {
+    out *= point.parameters / anchor.parameters;
+    assumed.push_back("its anchor is of another model: computing grows with the parameters");
+  }
+  if (point.checkpoint != anchor.checkpoint) {
+    out *= point.checkpoint ? 4.0 / 3 : 3.0 / 4;  // forward is computed twice
+    assumed.push_back("checkpointing differs from its anchor's: a third more computing with it");
   }
   if (point.machine.gpu != anchor.machine.gpu && point.machine.peak_tflops > 0 &&
       anchor.machine.peak_tflops > 0) {
@@ -62,24 +62,34 @@ double work_ratio(const PublishedPoint& point, const PublishedPoint& anchor,
   return out;
 }
 
+bool lacks_network(const PublishedPoint& point) {
+  return point.gpus > point.machine.gpus_per_node && !knows_network(point.machine);
+}
+
+/// What is missing for a prediction; "" = nothing is.
+std::string lacks(const PublishedPoint& point, const PublishedPoint& anchor) {
+  if (point.parameters <= 0 || anchor.parameters <= 0) return "model.parameters is not stated";
+  if (point.sample != anchor.sample) return "its anchor counts " + anchor.sample + "s";
+  if (point.micro_batch <= 0 && anchor.micro_batch <= 0) return "job.micro_batch is not stated";
+  if (lacks_network(point)) return "machine.between_gb_s is not stated";
+  return lacks_network(anchor) ? "machine.between_gb_s of its anchor is not stated" : "";
+}
+
 void predict(PointResult& out, const SimulationTerms& terms) {
   const PublishedPoint& point = *out.point;
   const PublishedPoint& anchor = *out.anchor;
-  if (point.parameters <= 0 || anchor.parameters <= 0) {
-    out.reason = "model.parameters is not stated";
-    return;
-  }
+  if (out.reason = lacks(point, anchor); !out.reason.empty()) return;
   std::vector<std::string> of_anchor;
   const TrainingJob from = job_of(anchor, of_anchor);
   TrainingJob job = job_of(point, out.assumed);
-  if (point.micro_batch <= 0) job.micro_batch = from.micro_batch;
+  if (point.micro_batch <= 0) {
+    job.micro_batch = from.micro_batch;
+    out.assumed.push_back("micro_batch is not stated: that of its anchor");
+  }
+  if (point.gpus > point.machine.gpus_per_node && point.gpus % point.machine.gpus_per_node != 0)
+    out.assumed.push_back("its last node is not full: it is taken to be");
   if (point.machine.inside_gb_s <= 0 && point.machine.gpus_per_node > 1)
     out.assumed.push_back("inside_gb_s is not stated: links inside a node take no time");
-  if (point.machine.between_gb_s <= 0 && point.machine.busbw_by_nodes.empty() &&
-      point.gpus > point.machine.gpus_per_node) {
-    out.reason = "machine.between_gb_s is not stated";
-    return;
-  }
   const double step_us = samples_a_step(from) / anchor.samples_per_s_per_gpu * kPerSecond;
   double of_anchor_us = calibrated_compute_us(anchor.machine, from, terms, step_us);
   double scale = 1;
@@ -93,6 +103,7 @@ void predict(PointResult& out, const SimulationTerms& terms) {
       of_anchor_us / from.micro_batch * job.micro_batch * work_ratio(point, anchor, out.assumed);
   const SimulatedStep step = simulate_step(point.machine, job, terms, compute_us);
   out.terms = step.terms;
+  out.terms.scale(scale);
   out.predicted = samples_a_step(job) / (step.step_us() * scale) * kPerSecond;
   out.error = *out.predicted / point.samples_per_s_per_gpu - 1;
   out.null_error =
@@ -100,9 +111,11 @@ void predict(PointResult& out, const SimulationTerms& terms) {
 }
 
 PointResult result_of(const PublishedFile& file, const PublishedPoint& point, const SimulationTerms& terms) {
-  PointResult out{.point = &point, .anchor = root_of(file, point)};
+  PointResult out{.point = &point, .anchor = file.find(point.anchor)};
   if (!point.is_modelled()) {
-    out.reason = fmt::format("{} is not modelled yet", name_of(point.kind));
+    const bool is_split = point.kind == PointClass::dp || point.kind == PointClass::fsdp;
+    out.reason =
+        fmt::format("{}{} is not modelled yet", name_of(point.kind), is_split ? " with split models" : "");
   } else if (out.anchor == nullptr) {
     out.reason = "it has no anchor; others may have it as theirs";
   } else if (!out.anchor->is_modelled()) {
@@ -128,7 +141,7 @@ void flag_suspects(std::vector<PointResult>& results) {
     for (PointResult* const one : members) {
       const PublishedPoint& point = *one->point;
       const PublishedPoint* const anchor = key.first;
-      const double faster = point.samples_per_s_per_gpu / anchor->samples_per_s_per_gpu - 1;
+      const double faster = 1 / (1 + one->null_error) - 1;  // than the anchor, of equal work
       const bool same_work =
           point.micro_batch == anchor->micro_batch && point.accumulate == anchor->accumulate;
       if (point.gpus > anchor->gpus && same_work && faster > kFaster && one->error < -kFaster) {
@@ -155,14 +168,14 @@ void count_pairs(const std::vector<const PointResult*>& results, ErrorFigures& o
   struct Rate {
     double published = 0, predicted = 0;
   };
-  std::map<const PublishedPoint*, std::vector<Rate>> series;
+  std::map<std::pair<const PublishedPoint*, std::string>, std::vector<Rate>> series;
   for (const PointResult* const one : results) {
-    std::vector<Rate>& rates = series[one->anchor];
+    std::vector<Rate>& rates = series[{one->anchor, one->point->series}];
     if (rates.empty())
       rates.push_back({one->anchor->samples_per_s_per_gpu, one->anchor->samples_per_s_per_gpu});
     rates.push_back({one->point->samples_per_s_per_gpu, *one->predicted});
   }
-  for (const auto& [anchor, rates] : series) {
+  for (const auto& [key, rates] : series) {
     for (std::size_t i = 0; i < rates.size(); ++i) {
       for (std::size_t j = i + 1; j < rates.size(); ++j) {
         const double published = std::log(rates[i].published / rates[j].published);

@@ -84,18 +84,20 @@ double whole_ring_us(CollectiveKind what, const NodeGroup& group, const HopTimes
 
 HopTimes hop_times(const ClusterMachine& machine, CollectiveKind what, const NodeGroup& group,
                    const LinkTerms& terms, int sharing) {
+  const int all = machine.gpus_per_node;
   HopTimes out{.inside_latency_us = machine.inside_latency_us,
-               .inside_bytes_per_us = machine.inside_gb_s * kGigaPerMicro,
+               .inside_bytes_per_us = bus_gb_s(machine, 1, all, 0) * kGigaPerMicro,
                .between_latency_us = machine.latency_us};
   if (group.nodes == 1) return out;
-  const int all = machine.gpus_per_node;
+  const auto far = measured_between(machine);
+  const int first = far.empty() ? 2 : static_cast<int>(far.front().nodes);
+  const int nodes = terms.constant_busbw ? first : group.nodes;
   const int cards = (group.ranks_per_node + machine.gpus_per_nic - 1) / machine.gpus_per_nic;
-  const double share =
-      std::min({1.0, static_cast<double>(cards * machine.gpus_per_nic) / all, 1.0 / sharing});
-  const bool measured = !machine.busbw_by_nodes.empty() && machine.busbw_by_nodes.back().nodes > 1;
-  const int nodes = terms.constant_busbw ? 2 : group.nodes;
-  out.between_bytes_per_us = bus_gb_s(machine, nodes, all, terms.falloff) * share * kGigaPerMicro *
-                             (measured ? 1 : terms.efficiency);
+  const int reached = std::min(all, cards * machine.gpus_per_nic);  // GPUs whose cards the group uses
+  const double turns = std::min(1.0, static_cast<double>(all) / sharing / reached);
+  const double gb_s = far.empty() ? bus_gb_s(machine, nodes, reached, terms.falloff) * terms.efficiency
+                                  : bus_gb_s(machine, nodes, all, terms.falloff) * reached / all;
+  out.between_bytes_per_us = gb_s * turns * kGigaPerMicro;
   if (what == CollectiveKind::all_gather || what == CollectiveKind::reduce_scatter)
     out.between_bytes_per_us *=
         terms.gather_efficiency * std::pow(1 - terms.gather_falloff, std::log2(nodes / 2.0));

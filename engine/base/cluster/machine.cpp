@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "cluster/terms.h"
 #include "config/toml_keys.h"
 #include "core/error.h"
 #include "core/find.h"
@@ -58,12 +60,21 @@ std::vector<std::string> known_keys() {
 
 /// [least, most] of a term.
 UnknownTerm unknown_in(Entry entry, std::string_view key) {
+  double most_allowed = std::numeric_limits<double>::max(), least_allowed = 1e-9;
+  ClusterMachine machine;
+  if (number_of(machine, key) == nullptr || key == "jitter") {
+    const auto* const term = find_where(term_ranges(), [&](const TermRange& one) { return key == one.name; });
+    if (term == nullptr) refuse_key(entry, "[machine.unknown]", known_keys());
+    least_allowed = term->least;
+    most_allowed = term->most;
+  }
   const auto* const whole = std::get_if<std::vector<std::int64_t>>(&entry.value);
   const auto* const broken = std::get_if<std::vector<double>>(&entry.value);
   std::vector<double> range = broken != nullptr ? *broken : std::vector<double>();
   if (whole != nullptr) range.assign(whole->begin(), whole->end());
-  if (range.size() != 2 || !(range[0] >= 0) || !(range[1] > range[0]) || !std::isfinite(range[1]))
-    refuse_value(entry, "the least and the greatest value: [0.01, 0.05]");
+  if (range.size() != 2 || !(range[0] >= least_allowed) || !(range[1] > range[0]) ||
+      !(range[1] <= most_allowed))
+    refuse_value(entry, "the least and the greatest value of the term: [0.01, 0.05]");
   return {.key = std::string(key), .least = range[0], .most = range[1]};
 }
 
@@ -75,20 +86,33 @@ double* number_of(ClusterMachine& machine, std::string_view key) {
   return nullptr;
 }
 
+std::span<const BusBandwidth> measured_between(const ClusterMachine& machine) {
+  const auto& known = machine.busbw_by_nodes;
+  return std::span(known).subspan(!known.empty() && known.front().nodes <= 1 ? 1 : 0);
+}
+
+bool knows_network(const ClusterMachine& machine) {
+  return machine.between_gb_s > 0 || !measured_between(machine).empty();
+}
+
 double bus_gb_s(const ClusterMachine& machine, int nodes, int ranks_per_node, double falloff) {
   const std::vector<BusBandwidth>& known = machine.busbw_by_nodes;
   if (nodes == 1)
     return !known.empty() && known.front().nodes <= 1 ? known.front().gb_s : machine.inside_gb_s;
-  if (known.empty() || known.back().nodes <= 1) {
+  const std::span<const BusBandwidth> far = measured_between(machine);
+  const auto less = [&](double gb_s, double from) {
+    return gb_s * std::pow(1 - falloff, std::log2(nodes / from));
+  };
+  if (far.empty()) {
     const double all = machine.between_gb_s * ranks_per_node;
-    const double first =
-        machine.inside_gb_s > 0 && ranks_per_node > 1 && all > 0 ? std::min(machine.inside_gb_s, all) : all;
-    return first * std::pow(1 - falloff, std::max(0.0, std::log2(nodes / 2.0)));
+    return less(machine.inside_gb_s > 0 && ranks_per_node > 1 ? std::min(machine.inside_gb_s, all) : all, 2);
   }
-  if (known.size() == 1 || nodes <= known.front().nodes) return known.front().gb_s;
-  const auto above = std::find_if(known.begin() + 1, known.end() - 1,
+  if (nodes <= far.front().nodes) return far.front().gb_s;
+  if (far.size() == 1) return less(far.front().gb_s, far.front().nodes);
+  const auto above = std::find_if(far.begin() + 1, far.end() - 1,
                                   [&](const BusBandwidth& one) { return one.nodes >= nodes; });
-  return between(*std::prev(above), *above, nodes);
+  const double on_line = between(*std::prev(above), *above, nodes);
+  return nodes > far.back().nodes ? std::min(on_line, far.back().gb_s) : on_line;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 // What is known of a cluster's nodes and of the links between them. GB are 1e9 bytes; a bus bandwidth is that
 // of nccl-tests: bytes of the buffer x 2 (n - 1) / n over the time of an all-reduce.
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,11 +44,16 @@ struct ClusterMachine {
   bool operator==(const ClusterMachine&) const = default;
 };
 
+/// What was measured between nodes: entries of more than one.
+std::span<const BusBandwidth> measured_between(const ClusterMachine& machine);
+/// Whether a bandwidth between nodes is known; links without one take no time.
+bool knows_network(const ClusterMachine& machine);
+
 /// Bus bandwidth of an all-reduce over so many nodes with so many ranks on each, GB/s: as measured, on a line
-/// over the logarithm of both between two node counts, and beyond the last one along the line of the last
-/// two; one node has inside_gb_s where it was not measured. Without measurements between nodes all cards of a
-/// node work together, min(inside, between x ranks on a node), less `falloff` for each doubling of the nodes
-/// beyond two. 0 = not known.
+/// over the logarithm of both between two node counts, and beyond the last one along that of the last two
+/// where it falls; one node has inside_gb_s where it was not measured. Behind a single measurement between
+/// nodes, and without one, from min(inside, between x ranks on a node) at two, it loses `falloff` with each
+/// doubling. 0 = not known.
 double bus_gb_s(const ClusterMachine& machine, int nodes, int ranks_per_node, double falloff);
 
 /// Takes a key of [machine], "" in front of it. False for a key that there is not. Error (exit code 2) for

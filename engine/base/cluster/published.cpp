@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -25,7 +27,9 @@ constexpr int kMostGpus = 1'000'000;
 // operations.
 constexpr double kFusedBytes = 28, kPlainBytes = 65;
 constexpr double kMicroseconds = 1e6;
+constexpr std::array<std::string_view, 4> kRequired = {"id", "class", "samples_per_s_per_gpu", "job.gpus"};
 constexpr int kUsualLayers = 24;
+constexpr double kMostLayers = 10'000;
 constexpr double kUsualVocabulary = 50'000;
 
 struct PointNumber {
@@ -75,7 +79,8 @@ void take_anything_else(Point& point, Entry entry, std::map<std::string, int>& u
   } else if (entry.key == "split") {
     take_choice(entry, point.split);
   } else if (entry.key == "assumed") {
-    point.assumed = texts_in(entry);
+    const auto* const one = std::get_if<std::string>(&entry.value);
+    point.assumed = one != nullptr ? std::vector<std::string>{*one} : texts_in(entry);
   } else if (entry.key == "job.checkpoint") {
     point.checkpoint = flag_in(entry);
   } else if (entry.key == "job.overlap") {
@@ -87,7 +92,24 @@ void take_anything_else(Point& point, Entry entry, std::map<std::string, int>& u
   }
 }
 
+/// "" and 0 stand for what is not known.
+bool is_blank(Entry entry) {
+  const auto* const text = std::get_if<std::string>(&entry.value);
+  const auto* const whole = std::get_if<std::int64_t>(&entry.value);
+  const auto* const broken = std::get_if<double>(&entry.value);
+  return (text != nullptr && text->empty()) || (whole != nullptr && *whole == 0) ||
+         (broken != nullptr && *broken == 0);
+}
+
+int count_in(Entry entry) {
+  const auto* const broken = std::get_if<double>(&entry.value);
+  if (broken == nullptr || *broken != std::floor(*broken) || !(*broken >= 1 && *broken <= kMostGpus))
+    return static_cast<int>(integer_in(entry, 1, kMostGpus));
+  return static_cast<int>(*broken);
+}
+
 void take(Point& point, Entry entry, std::map<std::string, int>& unknown) {
+  if (is_blank(entry) && !holds(kRequired, entry.key) && entry.key != "job.zero") return;
   constexpr std::string_view kMachine = "machine.";
   if (entry.key.starts_with(kMachine)) {
     if (!take_machine_key(point.machine, entry, std::string_view(entry.key).substr(kMachine.size())))
@@ -101,7 +123,7 @@ void take(Point& point, Entry entry, std::map<std::string, int>& unknown) {
     }
   for (const PointCount& key : kPointCounts)
     if (entry.key == key.key) {
-      point.*key.member = static_cast<int>(integer_in(entry, 1, kMostGpus));
+      point.*key.member = count_in(entry);
       return;
     }
   for (const PointText& key : kPointTexts)
@@ -113,11 +135,11 @@ void take(Point& point, Entry entry, std::map<std::string, int>& unknown) {
 }
 
 void check_fields(const Point& point, const TomlTable& table) {
-  for (const char* const key : {"id", "class", "samples_per_s_per_gpu", "job.gpus"}) {
+  for (const std::string_view key : kRequired) {
     if (!std::ranges::any_of(table.entries, [&](Entry entry) { return entry.key == key; }))
-      throw Error(fmt::format("point {} has no {}", point.id.empty() ? "without id" : point.id, key),
-                  table.origin,
-                  "each [[point]] has id, class, samples_per_s_per_gpu and, in [point.job], gpus");
+      throw Error(
+          fmt::format("{} has no {}", point.id.empty() ? "a point" : "point " + printable(point.id, 60), key),
+          table.origin, "each [[point]] has id, class, samples_per_s_per_gpu and, in [point.job], gpus");
   }
 }
 
@@ -144,12 +166,31 @@ void check_anchors(const PublishedFile& file) {
   }
 }
 
-double bytes_of(const std::string& precision, double otherwise) {
+double bytes_of(std::string precision, double otherwise, std::vector<std::string>& assumed) {
   if (precision.empty()) return otherwise;
-  const auto begins = [&](std::string_view one) { return precision.starts_with(one); };
-  if (begins("fp32") || begins("tf32") || begins("float32")) return 4;
-  if (begins("fp8") || begins("mxfp8")) return 1;
+  std::ranges::transform(precision, precision.begin(), [](unsigned char c) { return std::tolower(c); });
+  for (const auto& [name, bytes] : {std::pair{"fp32", 4.0},
+                                    {"tf32", 4.0},
+                                    {"float32", 4.0},
+                                    {"fp64", 8.0},
+                                    {"float64", 8.0},
+                                    {"fp8", 1.0},
+                                    {"mxfp8", 1.0},
+                                    {"fp16", 2.0},
+                                    {"bf16", 2.0},
+                                    {"float16", 2.0},
+                                    {"bfloat16", 2.0},
+                                    {"amp", 2.0},
+                                    {"mixed", 2.0}})
+    if (precision.starts_with(name)) return bytes;
+  assumed.push_back("precision " + printable(precision, 40) + " is not known: two bytes");
   return 2;
+}
+
+/// "tokens" and "token", "images" and "image"; where it is missing, models with a sequence count tokens.
+std::string sample_of(const Point& point) {
+  if (point.sample.starts_with("token")) return "token";
+  return point.sample.empty() && point.sequence > 0 ? "token" : "image";
 }
 
 }  // namespace
@@ -171,6 +212,7 @@ PublishedFile parse_published(const std::string& text, const std::string& name) 
       point.origin = table.origin;
       for (const TomlEntry& key : table.entries) take(point, key, unknown);
       check_fields(point, table);
+      point.sample = sample_of(point);
       if (point.machine.name.empty()) point.machine.name = point.machine.gpu;
     }
   }
@@ -191,14 +233,13 @@ TrainingJob job_of(const PublishedPoint& point, std::vector<std::string>& assume
   out.gpus = point.gpus;
   out.parameters = point.parameters;
   out.micro_batch = point.micro_batch > 0 ? point.micro_batch : 1;
-  if (point.micro_batch <= 0) assumed.push_back("micro_batch is not stated: one sample");
   if (point.sample == "token") {
     if (point.sequence <= 0) assumed.push_back("sequence is not stated: 2048 tokens");
     out.micro_batch *= point.sequence > 0 ? point.sequence : 2048;
   }
   out.accumulate = point.accumulate;
   out.zero = point.zero >= 0 ? point.zero : point.kind == PointClass::fsdp ? 3 : 0;
-  out.layers = point.layers > 0 ? static_cast<int>(point.layers) : kUsualLayers;
+  out.layers = point.layers > 0 ? static_cast<int>(std::clamp(point.layers, 1.0, kMostLayers)) : kUsualLayers;
   if (point.layers <= 0 && out.zero == 3)
     assumed.push_back(fmt::format("layers are not stated: {}", kUsualLayers));
   const bool has_words = point.sample == "token" && point.width > 0;
@@ -209,8 +250,8 @@ TrainingJob job_of(const PublishedPoint& point, std::vector<std::string>& assume
   out.shard_group = point.shard_group;
   out.checkpoint = point.checkpoint;
   out.overlaps = point.overlap;
-  out.gather_bytes = bytes_of(point.precision, out.zero > 0 ? 2 : 4);
-  out.reduce_bytes = bytes_of(point.reduce_precision, out.zero > 0 ? out.gather_bytes : 4);
+  out.gather_bytes = bytes_of(point.precision, out.zero > 0 ? 2 : 4, assumed);
+  out.reduce_bytes = bytes_of(point.reduce_precision, out.zero > 0 ? out.gather_bytes : 4, assumed);
   const double shards = out.zero > 0 ? (out.shard_group > 0 ? out.shard_group : out.gpus) : 1;
   if (point.machine.memory_gb_s > 0)
     out.optimizer_us = point.parameters / shards * (out.zero > 0 ? kPlainBytes : kFusedBytes) /

@@ -29,8 +29,8 @@ struct PublishedPoint {
   ClusterMachine machine;
   // [point.model]
   double parameters = 0, layers = 0, width = 0, sequence = 0, vocabulary = 0;
-  double flops_per_sample = 0;   ///< forward and backward
-  std::string sample = "image";  ///< what samples_per_s_per_gpu counts: "token" or "image"
+  double flops_per_sample = 0;  ///< forward and backward
+  std::string sample = {};      ///< what samples_per_s_per_gpu counts: "token" or "image"
   // [point.job]
   int gpus = 0, replicas = 1, tensor = 1, context = 1, pipeline = 1, shard_group = 0;
   int zero = -1;           ///< -1 = of its class: 0 of dp, 3 of fsdp
@@ -43,7 +43,9 @@ struct PublishedPoint {
   double samples_per_s_per_gpu = 0;
   std::string origin;  ///< file:line:column
 
-  bool is_modelled() const { return kind == PointClass::dp || kind == PointClass::fsdp; }
+  bool is_modelled() const {
+    return (kind == PointClass::dp || kind == PointClass::fsdp) && tensor * context * pipeline == 1;
+  }
 };
 
 struct PublishedFile {

@@ -18,7 +18,8 @@ using Ids = std::vector<Id>;
 
 constexpr int kStepsAhead = 2;       // batches read before they are asked for
 constexpr int kGathersInFlight = 2;  // units whose weights a rank holds at once
-constexpr int kReadSteps = 5;        // after so many the loader's rhythm is that of the step
+constexpr double kMostUnits = 200'000;
+constexpr int kReadSteps = 5;  // after so many the loader's rhythm is that of the step
 
 /// Ranks that come and go together in all collectives of a step, with the streams of each.
 class StepSimulation {
@@ -32,6 +33,7 @@ class StepSimulation {
     if (job.gpus < 1 || job.gpus % shards_ != 0)
       throw Error(fmt::format("{} ranks in groups of {}", job.gpus, shards_), "shard_group",
                   "groups of equal size");
+    check_size();
     const double jitter = machine.jitter >= 0 ? machine.jitter : terms.jitter;
     if (!(terms.straggler >= 1))
       throw Error(fmt::format("a straggler that takes {:g} times as long", terms.straggler), "straggler",
@@ -79,6 +81,16 @@ class StepSimulation {
   }
 
  private:
+  /// Odd numbers of a file are refused before they take all memory.
+  void check_size() const {
+    const double buckets = job_.parameters * job_.reduce_bytes / job_.bucket_bytes;
+    const double units = job_.zero == 3 ? 6.0 * job_.layers * job_.accumulate : buckets;
+    if (job_.accumulate < 1 || job_.layers < 1 || !(job_.bucket_bytes > 0) ||
+        !(job_.first_bucket_bytes > 0) || !(units < kMostUnits))
+      throw Error(fmt::format("a step of about {:.3g} messages", units), "simulation",
+                  fmt::format("at most {:g} of them are simulated", kMostUnits));
+  }
+
   /// What the slowest rank computes, in order.
   struct Work {
     Id id = 0;
@@ -172,10 +184,8 @@ class StepSimulation {
 
   /// Gradients summed over all ranks, or scattered and weights gathered (as many bytes).
   void summed_step() {
-    for (int pass = 0; pass < job_.accumulate; ++pass) {
-      compute(&StepTerms::forward_us, forward_us_, pass == 0 ? first_of_step() : Ids());
-      if (pass + 1 < job_.accumulate) compute(&StepTerms::backward_us, backward_us_);
-    }
+    compute(&StepTerms::forward_us, forward_us_ * job_.accumulate, first_of_step());
+    compute(&StepTerms::backward_us, backward_us_ * (job_.accumulate - 1));  // passes that do not communicate
     Ids sums;
     const double inner_bytes = (job_.parameters - job_.outer_parameters) * job_.reduce_bytes;
     const NodeGroup ranks = all();
@@ -205,7 +215,6 @@ class StepSimulation {
     const double outer = job_.parameters > 0 ? job_.outer_parameters / job_.parameters : 0;
     const double layer = (1 - outer) / job_.layers;
     const Sum gather = cost(CollectiveKind::all_gather, shard, unit(job_.gather_bytes));
-    const Sum scatter = cost(CollectiveKind::reduce_scatter, shard, unit(job_.reduce_bytes));
     Ids sums;
     for (int pass = 0; pass < job_.accumulate; ++pass) {
       const Ids start = before_.front() >= 0 ? before_ : Ids();
@@ -233,20 +242,18 @@ class StepSimulation {
         compute(&StepTerms::backward_us, backward_us_ * outer);
       }
       walk(&StepTerms::backward_us, backward_us_, stretch_,
-           [&](const Ids& ready) { sums = {scattered(scatter, ready)}; });
-      const Sum outer_sum =
-          cost(CollectiveKind::reduce_scatter, shard, job_.outer_parameters * job_.reduce_bytes);
-      sums.push_back(collective(gathering_, outer_sum, before_));
+           [&](const Ids& ready) { sums = {scattered(unit(job_.reduce_bytes), ready)}; });
+      sums.push_back(scattered(job_.outer_parameters * job_.reduce_bytes, before_));
     }
     compute(&StepTerms::optimize_us, update_us_, sums);
   }
 
-  /// A unit's gradients over the shard group, then over all copies of the shard.
-  Id scattered(const Sum& scatter, const Ids& ready) {
-    const Id here = collective(gathering_, scatter, ready);
+  /// Gradients over the shard group, then over all copies of the shard.
+  Id scattered(double bytes, const Ids& ready) {
+    const NodeGroup shard = group_of(machine_, shards_);
+    const Id here = collective(gathering_, cost(CollectiveKind::reduce_scatter, shard, bytes), ready);
     if (shards_ == job_.gpus) return here;
-    const Sum over_copies =
-        cost(CollectiveKind::all_reduce, across(), unit(job_.reduce_bytes) / shards_, across_sharing());
+    const Sum over_copies = cost(CollectiveKind::all_reduce, across(), bytes / shards_, across_sharing());
     return collective(summing_, over_copies, {here});
   }
 
@@ -310,6 +317,13 @@ double normal_quantile(double p) {
 NodeGroup group_of(const ClusterMachine& machine, int ranks) {
   const int here = std::min(ranks, machine.gpus_per_node);
   return {.nodes = (ranks + here - 1) / here, .ranks_per_node = here};
+}
+
+void StepTerms::scale(double factor) {
+  for (double StepTerms::*const part :
+       {&StepTerms::forward_us, &StepTerms::backward_us, &StepTerms::optimize_us, &StepTerms::contention_us,
+        &StepTerms::sharing_us, &StepTerms::jitter_us, &StepTerms::comm_us, &StepTerms::load_us})
+    this->*part *= factor;
 }
 
 double StepTerms::step_us() const {

@@ -53,6 +53,7 @@ struct StepTerms {
   double comm_us = 0;                                       ///< collectives that nothing hides
   double load_us = 0;                                       ///< waiting for the batch
   double step_us() const;
+  void scale(double factor);  ///< all of them
   std::array<std::pair<const char*, double>, 8> named() const;
 };
 

@@ -8,7 +8,7 @@ namespace isobar {
 
 inline constexpr std::size_t kMostTomlBytes = std::size_t{1} << 20;
 inline constexpr int kMostTomlDepth = 32;              ///< brackets, braces and dots of keys together
-inline constexpr std::size_t kMostTomlKeys = 10'000;   ///< keys of a file
+inline constexpr std::size_t kMostTomlKeys = 20'000;   ///< keys of a file
 inline constexpr std::size_t kMostTomlKeyBytes = 512;  ///< bytes of a dotted key with its table
 
 /// Refuses text beyond these limits and NUL bytes (Error, exit code 2, with name:line:column). Strings and

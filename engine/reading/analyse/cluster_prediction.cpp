@@ -43,11 +43,9 @@ void set_middle(ClusterMachine& machine, SimulationTerms& terms, const std::vect
 class Scaled {
  public:
   Scaled(const Prediction& on_one, ScalingLaw law, double joint)
-      : config_(on_one.config), shape_(on_one.form.shape), law_(law) {
+      : on_one_(on_one), config_(on_one.config), law_(law) {
     check_modelled(config_);
-    step_us_ = on_one.step_us();
-    batch_ = static_cast<double>(config_.train.global_batch);
-    samples_ = joint > 0 ? joint : batch_;
+    samples_ = joint > 0 ? joint : static_cast<double>(config_.train.global_batch);
   }
 
   double samples(int ranks) const { return law_ == ScalingLaw::weak ? samples_ * ranks : samples_; }
@@ -56,13 +54,17 @@ class Scaled {
     if (law_ == ScalingLaw::strong && std::fmod(samples_, ranks) != 0)
       throw Error(fmt::format("{} samples are not divided by {} ranks", samples_, ranks),
                   "train.global_batch", "a batch that all numbers of ranks divide, or --law weak");
-    TrainingJob job = job_of(config_, shape_, samples(ranks) / ranks);
+    if (ranks > machine.gpus_per_node && !knows_network(machine))
+      throw Error("the network of " + machine.name + " is not known", "[machine] between_gb_s",
+                  "between_gb_s, or busbw_by_nodes of more than one node: ./isobar import takes a log of "
+                  "nccl-tests for each number of nodes");
+    const double share = samples(ranks) / ranks;
+    TrainingJob job = job_of(config_, on_one_.form.shape, share);
     job.gpus = ranks;
-    const double share = samples(ranks) / ranks / batch_;
     if (machine.read_gb_s > 0)
-      job.load_us = read_bytes_a_step(config_) * share * group_of(machine, ranks).ranks_per_node /
-                    (machine.read_gb_s * 1e3);
-    return simulate_step(machine, job, terms, step_us_ * share / job.accumulate);
+      job.load_us = read_bytes_a_step(config_) * share / static_cast<double>(config_.train.global_batch) *
+                    group_of(machine, ranks).ranks_per_node / (machine.read_gb_s * 1e3);
+    return simulate_step(machine, job, terms, pass_us(share / job.accumulate));
   }
 
   double rate(const ClusterMachine& machine, const SimulationTerms& terms, int ranks) const {
@@ -70,11 +72,16 @@ class Scaled {
   }
 
  private:
+  /// Forward, backward and update of so many samples on one device.
+  double pass_us(double samples) const {
+    StepForm form = on_one_.form;
+    form.batch = std::max<std::int64_t>(1, std::llround(samples));
+    return predict_step(form, on_one_.device).step_us();
+  }
+
+  const Prediction& on_one_;
   const Config& config_;
-  const VitShape& shape_;
   ScalingLaw law_;
-  double step_us_ = 0;
-  double batch_ = 1;    ///< samples that take step_us_
   double samples_ = 1;  ///< a rank's (weak), or all ranks' together (strong)
 };
 
@@ -116,7 +123,7 @@ TrainingJob job_of(const Config& config, const VitShape& shape, double samples) 
 
 std::vector<int> rank_counts(int ranks) {
   std::vector<int> out;
-  for (int count = 1; count < ranks; count *= 2) out.push_back(count);
+  for (std::int64_t count = 1; count < ranks; count *= 2) out.push_back(static_cast<int>(count));
   out.push_back(ranks);
   return out;
 }
@@ -267,7 +274,7 @@ EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTe
 std::string EarnedErrors::sentence() const {
   if (!data_parallel) return "";
   return fmt::format(
-      "{} that nothing was fitted to: median {:.0f} %, nine of ten within {:.0f} % "
+      "{} that no term was fitted to: median {:.0f} %, nine of ten within {:.0f} % "
       "(./isobar predict --against lessons/published_scaling.toml)",
       counted(static_cast<std::int64_t>(data_parallel->points), "published data-parallel point"),
       100 * data_parallel->median, 100 * data_parallel->nine_of_ten);

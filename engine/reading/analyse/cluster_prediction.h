@@ -41,13 +41,15 @@ void check_modelled(const Config& config);
 /// The job of a step that a lesson takes on one rank with these samples.
 TrainingJob job_of(const Config& config, const VitShape& shape, double samples);
 
+/// Most ranks that are simulated.
+inline constexpr int kMostClusterRanks = 1'000'000;
 /// Powers of two from 1 to `ranks`, and `ranks`.
 std::vector<int> rank_counts(int ranks);
 
-/// `on_one`: the step on one rank, whose batch each of the ranks has (weak), or all together (strong). Strong
-/// with `joint` above 0: all together have `joint` samples, each of which takes as long as one of `on_one`.
-/// Error (exit code 2) for layers that are split, compressed messages, averages of weights, and a batch that
-/// not every number of ranks divides.
+/// `on_one`: the step on one rank, whose batch each of the ranks has (weak), or all together (strong); strong
+/// with `joint` above 0: all together have `joint` samples. Computing is predicted for the share of each
+/// number of ranks. Error (exit code 2) for layers that are split, compressed messages, averages of weights,
+/// a batch that not every number of ranks divides, and a network that is not known.
 ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMachine& machine, ScalingLaw law,
                                      const std::vector<int>& ranks, const SimulationTerms& terms,
                                      double joint = 0);
@@ -62,7 +64,7 @@ ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const P
                       const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms,
                       double joint = 0);
 
-/// The step of a lesson on one GPU of a cluster: [machine] rates, or `device` where that is not "".
+/// The step of a lesson on one GPU of a cluster, the device that [machine] rates names.
 Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,
                           const std::string& command);
 

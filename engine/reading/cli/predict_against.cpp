@@ -122,6 +122,12 @@ void predict_against(const ClusterArguments& arguments) {
   if (unmodelled > 0)
     out.labelled("not modelled",
                  counted(static_cast<std::int64_t>(unmodelled), "point") + " of tp, cp, pp: not yet");
+  if (std::ranges::none_of(test.results, [](const PointResult& one) { return one.predicted.has_value(); }))
+    out.labelled("nothing", "no point has an anchor that it can be predicted from");
+  if (anchors > 0)
+    out.labelled("anchors", counted(static_cast<std::int64_t>(anchors), "point") +
+                                " without one: others are "
+                                "predicted from them");
   for (std::size_t i = 0; i < std::min(kMostNoted, file.notes.size()); ++i)
     out.labelled("note", file.notes[i]);
   out.json["notes"] = file.notes;
@@ -191,8 +197,9 @@ void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesso
   out.rows("points", rows);
   for (const ClusterPrediction& one : all) {
     const std::string ended = one.ended_by();
-    out.labelled(one.machine.name, fmt::format("{} GPUs, computing as {}{}", one.machine.gpu, one.device,
-                                               ended.empty() ? "" : "; at the end " + ended + " takes most"));
+    out.labelled(one.machine.name,
+                 fmt::format("{} GPUs, computing as {}{}", one.machine.gpu, one.device,
+                             ended.empty() ? "" : "; of what is lost at the end, most is " + ended));
     if (const auto& unknown = one.machine.unknown; !unknown.empty()) {
       std::vector<std::string> ranges;
       for (const UnknownTerm& term : unknown)

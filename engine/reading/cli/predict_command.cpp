@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "analyse/cluster_prediction.h"
 #include "analyse/predicted_run.h"
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
@@ -29,6 +30,29 @@ struct PredictArguments {
   bool json = false;
   ClusterArguments cluster;
 };
+
+/// An option that would have no effect is refused.
+void check_together(const OptionParser& app, const PredictArguments& arguments) {
+  const auto refuse = [&](const std::string& with, const std::vector<std::string>& options) {
+    for (const std::string& option : options)
+      if (app.given(option))
+        throw Error(option + " has no effect " + with, kPredict,
+                    "leave it out; --help lists what goes together");
+  };
+  const ClusterArguments& cluster = arguments.cluster;
+  if (!cluster.against.empty()) {
+    refuse("beside --against",
+           {"LESSON", "--cluster", "--ranks", "--device", "--measure", "--run-dir", "--law"});
+  } else if (!cluster.clusters.empty()) {
+    refuse("beside --cluster", {"--device", "--measure", "--run-dir"});
+    if (arguments.ranks > kMostClusterRanks)
+      throw Error(fmt::format("{} ranks", arguments.ranks), "--ranks",
+                  fmt::format("at most {} are simulated", kMostClusterRanks));
+  } else {
+    refuse("without --cluster or --against", {"--term"});
+    refuse("without --cluster", {"--law"});
+  }
+}
 
 std::optional<PredictArguments> parse_predict(const Words& words) {
   PredictArguments out;
@@ -60,6 +84,7 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
   app.flag(kReplace, out.cluster.svg.replace, kReplaceHelp);
   if (!app.parse(words)) return std::nullopt;
   out.cluster.json = out.json;
+  check_together(app, out);
   if (!out.cluster.svg.path.empty() && !out.cluster.wanted())
     throw Error("the step of one device has no picture", "--svg",
                 "--against FILE or --cluster NAME have one");
@@ -325,6 +350,8 @@ int predict_command(const Words& words) {
     throw Error("the formulas are about the weather model, which " + lesson.name + " does not train",
                 kPredict, "./isobar run " + lesson.name + " takes no more than a moment");
   if (!arguments->cluster.clusters.empty()) {
+    if (!honours(lesson, "run.ranks"))
+      throw Error(lesson.name + " trains on one rank", "--cluster", "a lesson that trains on several");
     predict_clusters(arguments->cluster, lesson, arguments->one_rank, arguments->ranks,
                      command_text(*arguments, lesson.name));
     return 0;

@@ -82,6 +82,14 @@ TEST_CASE("groups that go on at once share the cards of a node") {
   CHECK(rate({2, 1}, 1) == 50);  // one card, which two GPUs share
   CHECK(rate({2, 4}, 1) == 100);
   CHECK(rate({2, 1}, 8) == 25);
+  const ClusterMachine slow_inside = {.gpus_per_node = 8, .inside_gb_s = 40, .between_gb_s = 25};
+  CHECK(hop_times(slow_inside, CollectiveKind::all_reduce, {2, 8}, {}).between_bytes_per_us == 40e3);
+  CHECK(hop_times(slow_inside, CollectiveKind::all_reduce, {2, 1}, {}).between_bytes_per_us == 25e3);
+  const ClusterMachine measured = {
+      .gpus_per_node = 4, .inside_gb_s = 200, .busbw_by_nodes = {{1, 2}, {4, 80}, {8, 40}}};
+  CHECK(hop_times(measured, CollectiveKind::all_reduce, {1, 4}, {}).inside_bytes_per_us == 2e3);
+  CHECK(hop_times(measured, CollectiveKind::all_reduce, {8, 4}, {.constant_busbw = true})
+            .between_bytes_per_us == 80e3);
 }
 
 TEST_CASE("gathers have their own part of the bus bandwidth") {

@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "cluster/machine.h"
 #include "cluster/terms.h"
 #include "core/files.h"
@@ -31,6 +33,18 @@ TEST_CASE("bus bandwidth lies on a line over logarithms between what was measure
   CHECK(bus_gb_s(machine, 4, 8, 0) == Approx(180));
   CHECK(bus_gb_s(machine, 8, 8, 0) == Approx(90));
   CHECK(bus_gb_s(machine, 32, 8, 0) == Approx(22.5));  // along the line of the last two
+}
+
+TEST_CASE("links inside a node say nothing about the network") {
+  const ClusterMachine two = {.gpus_per_node = 8, .busbw_by_nodes = {{1, 400}, {2, 80}}};
+  CHECK(bus_gb_s(two, 2, 8, 0.05) == 80);
+  CHECK(bus_gb_s(two, 64, 8, 0.05) == Approx(80 * std::pow(0.95, 5)));
+  const ClusterMachine four = {.gpus_per_node = 8, .busbw_by_nodes = {{1, 400}, {4, 80}}};
+  CHECK(bus_gb_s(four, 2, 8, 0.05) == 80);
+  const ClusterMachine rising = {.gpus_per_node = 8, .busbw_by_nodes = {{2, 80}, {4, 90}}};
+  CHECK(bus_gb_s(rising, 64, 8, 0) == 90);
+  CHECK(!knows_network({.busbw_by_nodes = {{1, 400}}}));
+  CHECK(knows_network(two));
 }
 
 TEST_CASE("without measurements all cards of a node work together, less the falloff") {
@@ -75,6 +89,12 @@ TEST_CASE("a table [machine] that is wrong is refused with its place") {
              Says("numbers of nodes that rise"));
   CHECK_THAT(refused_machine("[machine]\nbusbw_by_nodes = [[4, 10, 3]]\n"), Says("pairs of nodes"));
   CHECK_THAT(refused_machine("[machine]\nbusbw_by_nodes = [4, 10]\n"), Says("pairs of nodes"));
+  CHECK_THAT(refused_machine("[machine]\nunknown = { falloff = [0, 2] }\n"),
+             Says("the least and the greatest"));
+  CHECK_THAT(refused_machine("[machine]\nunknown = { between_gb_s = [0, 12] }\n"),
+             Says("the least and the greatest"));
+  CHECK_THAT(refused_machine("[machine]\nunknown = { luck = [0, 1] }\n"),
+             Says("[machine.unknown] has no key"));
   CHECK_THAT(refused_machine("[machine]\nunknown = { jitter = [0.5] }\n"),
              Says("the least and the greatest"));
   CHECK_THAT(refused_machine("[machine]\nunknown = { jitter = [0.5, 0.1] }\n"),

@@ -52,7 +52,7 @@ TEST_CASE("what a point lacks is filled in and named") {
   CHECK(job.reduce_bytes == 2);
   CHECK(job.micro_batch == 2048);
   CHECK(job.outer_parameters == 50'000.0 * 2048);
-  CHECK(assumed.size() == 4);  // micro_batch, sequence, layers, vocabulary
+  CHECK(assumed.size() == 3);  // sequence, layers, vocabulary
 }
 
 TEST_CASE("a file that is no list of points is refused with the place and the way out") {
@@ -75,4 +75,24 @@ TEST_CASE("anchors that form a cycle are refused with the way round") {
   const std::string a = replaced(kPoint, "gpus = 8", "gpus = 8\nanchor = \"b\"");
   CHECK_THAT(refused(a + second("a")), Says("anchors form a cycle: a -> b -> a"));
   CHECK_THAT(refused(second("b")), Says("anchors form a cycle: b -> b"));
+}
+
+TEST_CASE("what is blank is not stated, and words have more than one form") {
+  const PublishedFile file = parse_published(
+      "[[point]]\nid = \"a\"\nclass = \"fsdp\"\nsamples_per_s_per_gpu = 1e4\nassumed = \"all of it\"\n"
+      "machine = { gpu = \"X\", latency_us = 0, gpus_per_node = 8 }\n"
+      "model = { sample = \"tokens\", parameters = 1e9, vocabulary = 0 }\n"
+      "job = { gpus = 8, accumulate = 2.0, anchor = \"\", precision = \"BF16\", reduce_precision = \"FP32\", "
+      "shard_group = 0 "
+      "}\n",
+      "points.toml");
+  const PublishedPoint& point = file.points[0];
+  CHECK(point.sample == "token");
+  CHECK(point.accumulate == 2);
+  CHECK(point.machine.latency_us == 14);
+  std::vector<std::string> assumed;
+  const TrainingJob job = job_of(point, assumed);
+  CHECK(job.gather_bytes == 2);
+  CHECK(job.reduce_bytes == 4);
+  CHECK_THAT(refused(replaced(kPoint, "gpus = 8", "gpus = 8\naccumulate = 1.5")), Says("an integer from 1"));
 }

@@ -146,6 +146,9 @@ TEST_CASE("copies of a shard sum over nodes what was scattered inside them") {
   // Inside: 2 gathers and 1 scatter of 4 MB, 3/4 of it over 100 GB/s. Between: 1 MB a rank, summed over 2.
   CHECK(hybrid.comm_total_us == Approx(3 * 30 + 1000));
   CHECK(hybrid.comm_total_us < whole.comm_total_us);
+  job.outer_parameters = 0.5e6;  // the embedding's gradients are summed over the copies too
+  CHECK(simulate_step(machine, job, kPlain, 1e6).sent_bytes == Approx(hybrid.sent_bytes - 0.75 * 2e6));
+  job.outer_parameters = 0;
   job.shard_group = 3;
   CHECK_THAT(error_of([&] { simulate_step(machine, job, kPlain, 1e6); }), Says("groups of equal size"));
 }
