@@ -159,4 +159,6 @@ TEST_CASE("whole runs say when the validation loss first was where it should be"
     CHECK(to["rank_hours"].as_number() == Approx(ranks * time_s / 3600));
   }
   CHECK(told["points"][0]["to_target"]["reached"] == 1);
+  CHECK_THAT(told["protocol"].text(),
+             says("A whole run on 1 rank: ") && says("training steps and a validation"));
 }

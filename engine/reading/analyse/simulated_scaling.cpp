@@ -143,11 +143,9 @@ std::vector<std::int64_t> further_ranks(std::int64_t most, std::int64_t up_to) {
 }
 
 std::string protocol_sentence(const StudySimulation& simulation, const SimulatedStudy& study,
-                              const ScalingFigures& base) {
-  const std::string own = study.processors <= 0 ? ""
-                                                : "; every rank is meant to have processors of its own, or, "
-                                                  "in rows marked shared, to share them as "
-                                                  "the measured ranks did";
+                              const ScalingFigures& base, bool shares) {
+  std::string own = study.processors <= 0 ? "" : "; every rank is meant to have processors of its own";
+  if (shares) own += ", or, in rows marked shared, to share them as the measured ranks did";
   return fmt::format(
       "Simulated, not measured: computing takes what it took on {} (line {}){}; gradients of {:.3g} MB go "
       "round a ring over {}; jitter {:g} % is that of published points.",
@@ -190,7 +188,8 @@ SimulatedScaling simulate_scaling(const Scaling& measured, const SimulatedStudy&
   }
   for (const std::int64_t ranks : further_ranks(measured.ranks().back(), study.up_to))
     if (simulation.divides(ranks)) add(ranks, false, nullptr);
-  out.protocol = {protocol_sentence(simulation, study, *base.point)};
+  out.protocol = {protocol_sentence(simulation, study, *base.point,
+                                    std::ranges::any_of(out.points, &SimulatedPoint::shares_processors))};
   if (measured.law == ScalingLaw::strong && out.points.back().ranks == measured.ranks().back())
     out.protocol.push_back(
         fmt::format("A batch of {:g} samples is divided over no more ranks.", base.point->batch));

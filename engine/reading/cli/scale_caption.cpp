@@ -60,14 +60,13 @@ std::string study_sentence(const ScaleResult& result) {
   const Config& config = result.runs.config(0).config;
   const std::int64_t valid =
       (config.data.limit_valid + config.train.global_batch - 1) / config.train.global_batch;
-  return fmt::format("A whole run on {}: {:.3g} epochs of {} training{}, a validation behind each; {}.",
+  const std::int64_t repeats = result.arguments.measure.repeats;
+  return fmt::format("A whole run on {}: {:.3g} epochs of {} training{}; {}.",
                      counted(result.arguments.ranks.front(), "rank"),
                      static_cast<double>(config.train.steps) / static_cast<double>(view->steps_per_epoch),
                      view->steps_per_epoch,
-                     valid > 0 ? fmt::format(" and {} validation steps", valid) : " steps",
-                     result.arguments.measure.repeats == 1
-                         ? "one run"
-                         : fmt::format("the median of {} runs counts", result.arguments.measure.repeats));
+                     valid > 0 ? fmt::format(" and {} validation steps", valid) : " steps and a validation",
+                     repeats == 1 ? "one run" : fmt::format("median of {} runs", repeats));
 }
 
 std::string energy_sentence(const ScaleResult& result) {

@@ -87,7 +87,7 @@ PlotLine simulated_line(const SimulatedScaling& simulated, const Measure& measur
   std::vector<std::pair<double, double>> points;
   for (const SimulatedPoint& point : simulated.points)
     if (!point.shares_processors) points.emplace_back(point.ranks, measure.simulated(point));
-  PlotLine out = line_of("simulated, not measured", theme_of(false).series[0], points);
+  PlotLine out = line_of("simulated, not measured", theme_of(false).series[3], points);
   out.mark = Mark::ring;
   out.dash = Dash::dotted;
   out.end_words = measure.words(points.back().second);
