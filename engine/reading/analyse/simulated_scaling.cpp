@@ -27,9 +27,11 @@ bool has_step(const ScalingFigures* point) {
 
 Base base_of(const Scaling& measured, const SimulatedStudy& study) {
   if (!study.link)
-    return {.reason =
-                "the link between ranks is not known: ./isobar predict --measure measures that of this "
-                "machine, and --set comm.link.gbit_per_s=10 emulates one"};
+    return {
+        .reason =
+            "the link between ranks is not known: ./isobar predict --measure measures that of this "
+            "machine, --set comm.link.gbit_per_s=10 emulates one, ./isobar predict LESSON --cluster NAME is "
+            "for clusters"};
   if (study.config.comm.sync == SyncKind::per_parameter)
     return {.reason = "messages of single parameters are not modelled on a cluster yet"};
   if (study.config.comm.broadcast_buffers && study.config.model.buffers_mb > 0)

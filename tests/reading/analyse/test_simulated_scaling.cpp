@@ -1,5 +1,8 @@
 // A study continued by simulation: what its steps are made of, which ranks it continues with, and what it
 // leaves.
+#include <array>
+#include <cmath>
+
 #include "analyse/cluster_prediction.h"
 #include "analyse/simulated_scaling.h"
 #include "core/text.h"
@@ -128,6 +131,29 @@ TEST_CASE("ranks that share processors compute as long as line no-comm did, else
   CHECK(computing_us(at(seen, 2, true)) == Approx(33'000));
   CHECK(computing_us(at(seen, 4, true)) == Approx(75'000));
   CHECK(computing_us(at(seen, 8)) == Approx(30'000));
+}
+
+TEST_CASE("recorded runs of 1, 2 and 4 ranks on two processors are within 15 %") {
+  struct Recorded {
+    double gbit_per_s, latency_us;
+    std::array<double, 3> synthetic, no_comm;  ///< ms
+  };
+  // Lesson 12, cpu_tiny, 20 steps behind 3 of warm-up, two processors of an Intel Xeon, one repeat that no
+  // other program disturbed.
+  for (const Recorded& one : {Recorded{1, 50, {31.5, 50.9, 101.9}, {32.2, 34.7, 74.3}}}) {
+    std::vector<ScalingPoint> points;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const int ranks = 1 << i;
+      points.push_back(point_of(ranks, 1e3 * one.synthetic[i], 4 * ranks));
+      points.push_back(point_of(ranks, 1e3 * one.no_comm[i], 4 * ranks, ScalingLine::no_comm));
+    }
+    const SimulatedScaling found = simulate_scaling(
+        judge_scaling(ScalingLaw::weak, points),
+        {.config = tiny(), .link = link_of(one.latency_us, one.gbit_per_s), .processors = 2});
+    CHECK(std::fabs(at(found, 2, true).error.value()) < 0.15);
+    CHECK(std::fabs(at(found, 4, true).error.value()) < 0.15);
+    UNSCOPED_INFO(at(found, 2, true).error.value() << " " << at(found, 4, true).error.value());
+  }
 }
 
 TEST_CASE("where nothing can be simulated a sentence gives the reason") {
