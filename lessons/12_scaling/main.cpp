@@ -1,6 +1,6 @@
 // Run:   ./isobar run 12_scaling --ranks 2 --set train.noise_every=5
 // Watch: ./isobar gui: the losses, and local_square above mean_square by the noise of a batch.
-// Next:  ./isobar scale 12_scaling --ranks 1,2,4, then ./isobar predict 12_scaling --ranks 512.
+// Next:  ./isobar scale 12_scaling --ranks 1,2,4; ./isobar predict 12_scaling --ranks 512 --cluster leonardo.
 #include "data/dataset.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"
@@ -87,7 +87,7 @@ static void train(Run& run) {
 
     recorder.record_gradient_sizes(step);
     step.leave();
-    const GradientSquares squares = noise.squares(scaler);  // how long a rank's gradient is, and the mean
+    const GradientSquares squares = noise.squares(scaler);  // squared lengths: a rank's gradient, the mean
     step.enter(Stage::optimize);
     const double lr = learning_rate(config.schedule, peak, step.index(), config.train.steps);
     const at::Tensor norm = adam.step(lr, scaler);  // equal on all ranks, like the weights
