@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "cluster/profile.h"
 #include "core/error.h"
 #include "core/find.h"
 #include "core/text.h"

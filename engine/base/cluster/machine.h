@@ -1,7 +1,6 @@
 #pragma once
 // What is known of a cluster's nodes and of the links between them. GB are 1e9 bytes; a bus bandwidth is that
 // of nccl-tests: bytes of the buffer x 2 (n - 1) / n over the time of an all-reduce.
-#include <filesystem>
 #include <span>
 #include <string>
 #include <string_view>
@@ -60,12 +59,8 @@ double bus_gb_s(const ClusterMachine& machine, int nodes, int ranks_per_node, do
 /// a value that is no number above 0, or none of its form.
 bool take_machine_key(ClusterMachine& machine, const TomlEntry& entry, std::string_view key);
 
+std::vector<std::string> machine_numbers();  ///< keys of its numbers
 /// A number of the machine by its key, to change it; null for another key.
 double* number_of(ClusterMachine& machine, std::string_view key);
-
-/// The table [machine] of a cluster's profile; its other tables are those of jobs. The name is that of the
-/// file. Error (exit code 2) for a profile without the table, a key that there is not, and node counts that
-/// do not rise.
-ClusterMachine read_cluster(const std::filesystem::path& file);
 
 }  // namespace isobar

@@ -6,6 +6,7 @@
 
 #include "analyse/cluster_prediction.h"
 #include "cli/report.h"
+#include "cluster/profile.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "jobs/job_settings.h"

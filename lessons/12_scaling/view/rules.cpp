@@ -7,6 +7,7 @@
 
 #include "12_scaling/view/run_rules.h"
 #include "analyse/cluster_prediction.h"
+#include "cluster/profile.h"
 #include "config/load.h"
 #include "core/number_text.h"
 #include "core/text.h"

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "cluster/machine.h"
+#include "cluster/profile.h"
 #include "cluster/terms.h"
 #include "core/files.h"
 #include "support/catch.h"

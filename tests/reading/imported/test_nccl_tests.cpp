@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "cluster/machine.h"
+#include "cluster/profile.h"
 #include "config/toml_text.h"
 #include "core/files.h"
 #include "imported/link_profile.h"
