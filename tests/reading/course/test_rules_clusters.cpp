@@ -117,7 +117,7 @@ TEST_CASE("one of two clusters scales further where what is not published cannot
   CHECK(figure(decided, "slow_low") < figure(decided, "slow_high"));
   CHECK(decided.figures.at("term") == "efficiency of slow");
   CHECK(decided.source == "predicted");
-  home.cluster("quick", 25, "efficiency = [0.01, 0.9]");
+  home.cluster("quick", 8, "efficiency = [0.05, 0.9]");
   const Truth open = order(home, "64").truth();
   CHECK(open.accepted == Keys{"cannot_tell"});
   CHECK(figure(open, "quick_low") < figure(open, "slow_high"));
