@@ -8,6 +8,7 @@
 #include "config/toml_keys.h"
 #include "core/error.h"
 #include "core/find.h"
+#include "core/number_text.h"
 #include "core/text.h"
 
 namespace isobar {
@@ -16,11 +17,20 @@ namespace {
 using Entry = const TomlEntry&;
 
 constexpr int kMostGpusPerNode = 1024;
+constexpr std::string_view kByNodes = "busbw_by_nodes.";
 
 /// On a line over the logarithms of both.
 double between(const BusBandwidth& low, const BusBandwidth& high, double nodes) {
   const double part = std::log(nodes / low.nodes) / std::log(high.nodes / low.nodes);
   return low.gb_s * std::pow(high.gb_s / low.gb_s, part);
+}
+
+/// "4" of busbw_by_nodes = { 4 = 180, .. }: a key for each number of nodes.
+void take_bandwidth(std::vector<BusBandwidth>& known, Entry entry, std::string_view nodes) {
+  const std::optional<double> count = number_of<double>(nodes);
+  if (!count || !(*count >= 1)) refuse_value(entry, "a number of nodes as its key");
+  known.push_back({*count, positive_in(entry)});
+  std::ranges::sort(known, {}, &BusBandwidth::nodes);
 }
 
 std::vector<BusBandwidth> bandwidths_in(Entry entry) {
@@ -106,6 +116,11 @@ std::string* text_of(ClusterMachine& machine, std::string_view key) {
 bool take_machine_key(ClusterMachine& machine, Entry entry, std::string_view key) {
   if (std::string* const text = text_of(machine, key)) {
     *text = text_in(entry);
+  } else if (key.starts_with(kByNodes)) {
+    take_bandwidth(machine.busbw_by_nodes, entry, key.substr(kByNodes.size()));
+  } else if (const auto* const part = std::get_if<double>(&entry.value);
+             key == "gpus_per_nic" && part != nullptr && *part > 0 && *part < 1) {
+    machine.gpus_per_nic = 1;  // several cards for each
   } else if (key == "gpus_per_node" || key == "gpus_per_nic") {
     (key == "gpus_per_node" ? machine.gpus_per_node : machine.gpus_per_nic) =
         static_cast<int>(integer_in(entry, 1, kMostGpusPerNode));

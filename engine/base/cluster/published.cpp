@@ -82,7 +82,8 @@ void take_anything_else(Point& point, Entry entry, std::map<std::string, int>& u
     const auto* const one = std::get_if<std::string>(&entry.value);
     point.assumed = one != nullptr ? std::vector<std::string>{*one} : texts_in(entry);
   } else if (entry.key == "job.checkpoint") {
-    point.checkpoint = flag_in(entry);
+    const auto* const kind = std::get_if<std::string>(&entry.value);  // "full", "selective"; or true
+    point.checkpoint = kind != nullptr ? *kind != "none" && *kind != "no" : flag_in(entry);
   } else if (entry.key == "job.overlap") {
     point.overlap = flag_in(entry);
   } else if (entry.key == "job.zero") {

@@ -16,10 +16,10 @@ namespace {
 using Id = EventSimulation::Id;
 using Ids = std::vector<Id>;
 
-constexpr int kStepsAhead = 2;       // batches read before they are asked for
-constexpr int kGathersInFlight = 2;  // units whose weights a rank holds at once
-constexpr double kMostUnits = 200'000;
-constexpr int kReadSteps = 5;  // after so many the loader's rhythm is that of the step
+constexpr int kStepsAhead = 2;          // batches read before they are asked for
+constexpr int kGathersInFlight = 2;     // units whose weights a rank holds at once
+constexpr double kMostUnits = 200'000;  // messages of a step
+constexpr int kReadSteps = 5;           // after so many the loader's rhythm is that of the step
 
 /// Ranks that come and go together in all collectives of a step, with the streams of each.
 class StepSimulation {
@@ -61,7 +61,7 @@ class StepSimulation {
 
   SimulatedStep run() {
     const int steps = job_.load_us > 0 ? kReadSteps : 1;
-    Ids begins, loads;
+    Ids loads;
     std::vector<Ids> ends;
     for (int step = 0; step < steps; ++step) {
       if (job_.load_us > 0) {

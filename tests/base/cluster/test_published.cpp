@@ -80,16 +80,23 @@ TEST_CASE("anchors that form a cycle are refused with the way round") {
 TEST_CASE("what is blank is not stated, and words have more than one form") {
   const PublishedFile file = parse_published(
       "[[point]]\nid = \"a\"\nclass = \"fsdp\"\nsamples_per_s_per_gpu = 1e4\nassumed = \"all of it\"\n"
-      "machine = { gpu = \"X\", latency_us = 0, gpus_per_node = 8 }\n"
+      "machine = { gpu = \"X\", latency_us = 0, gpus_per_node = 8, gpus_per_nic = 0.5, busbw_by_nodes = { 4 "
+      "= 180.5, 1 = 230 } "
+      "}\n"
       "model = { sample = \"tokens\", parameters = 1e9, vocabulary = 0 }\n"
       "job = { gpus = 8, accumulate = 2.0, anchor = \"\", precision = \"BF16\", reduce_precision = \"FP32\", "
-      "shard_group = 0 "
+      "shard_group = 0, checkpoint = "
+      "\"selective\" "
       "}\n",
       "points.toml");
   const PublishedPoint& point = file.points[0];
   CHECK(point.sample == "token");
   CHECK(point.accumulate == 2);
   CHECK(point.machine.latency_us == 14);
+  CHECK(point.machine.gpus_per_nic == 1);
+  REQUIRE(point.machine.busbw_by_nodes.size() == 2);
+  CHECK(point.machine.busbw_by_nodes[1].gb_s == 180.5);
+  CHECK(point.checkpoint);
   std::vector<std::string> assumed;
   const TrainingJob job = job_of(point, assumed);
   CHECK(job.gather_bytes == 2);
