@@ -99,15 +99,14 @@ void predict(PointResult& out, const SimulationTerms& terms) {
     out.assumed.push_back(
         "its anchor is faster than its links and its update allow: both are taken to be as fast");
   }
-  const double compute_us =
-      of_anchor_us / from.micro_batch * job.micro_batch * work_ratio(point, anchor, out.assumed);
+  const double work = work_ratio(point, anchor, out.assumed);
+  const double compute_us = of_anchor_us / from.micro_batch * job.micro_batch * work;
   const SimulatedStep step = simulate_step(point.machine, job, terms, compute_us);
   out.terms = step.terms;
   out.terms.scale(scale);
   out.predicted = samples_a_step(job) / (step.step_us() * scale) * kPerSecond;
   out.error = *out.predicted / point.samples_per_s_per_gpu - 1;
-  out.null_error =
-      anchor.samples_per_s_per_gpu / work_ratio(point, anchor, of_anchor) / point.samples_per_s_per_gpu - 1;
+  out.null_error = anchor.samples_per_s_per_gpu / work / point.samples_per_s_per_gpu - 1;
 }
 
 PointResult result_of(const PublishedFile& file, const PublishedPoint& point, const SimulationTerms& terms) {

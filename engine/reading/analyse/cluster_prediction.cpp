@@ -8,7 +8,6 @@
 
 #include "core/error.h"
 #include "core/text.h"
-#include "formula/gradient_matrix.h"
 #include "formula/vit_counts.h"
 
 namespace isobar {
@@ -85,9 +84,14 @@ class Scaled {
   double samples_ = 1;  ///< a rank's (weak), or all ranks' together (strong)
 };
 
-double efficiency_of(const Scaled& scaled, const ClusterMachine& machine, const SimulationTerms& terms,
-                     int ranks) {
-  return scaled.rate(machine, terms, ranks) / ranks / scaled.rate(machine, terms, 1);
+/// At each corner of the unknown terms.
+std::vector<double> efficiencies(const Scaled& scaled, const ClusterMachine& machine,
+                                 const SimulationTerms& terms, int ranks) {
+  std::vector<double> out;
+  for_corners(machine, terms, [&](const ClusterMachine& one, const SimulationTerms& with) {
+    out.push_back(scaled.rate(one, with, ranks) / ranks / scaled.rate(one, with, 1));
+  });
+  return out;
 }
 
 void widen(OpenRange& range, double value) {
@@ -152,12 +156,13 @@ ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMach
     point.batch = scaled.samples(count);
     point.step = scaled.step(middle, middle_terms, count);
     const double rate = point.batch / point.step.step_us() * 1e6;
-    const double efficiency = efficiency_of(scaled, middle, middle_terms, count);
+    const double efficiency = rate / count / scaled.rate(middle, middle_terms, 1);
     point.samples_per_s = {rate, rate, rate};
     point.efficiency = {efficiency, efficiency, efficiency};
     for_corners(machine, terms, [&](const ClusterMachine& one, const SimulationTerms& with) {
-      widen(point.samples_per_s, scaled.rate(one, with, count));
-      widen(point.efficiency, efficiency_of(scaled, one, with, count));
+      const double at_corner = scaled.rate(one, with, count);
+      widen(point.samples_per_s, at_corner);
+      widen(point.efficiency, at_corner / count / scaled.rate(one, with, 1));
     });
   }
   return out;
@@ -169,31 +174,21 @@ ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const P
   if (a.name == b.name)
     throw Error("two clusters are called " + printable(a.name, 40), "--cluster",
                 "clusters with names of their own");
-  const auto efficiencies = [&](const Prediction& one, const ClusterMachine& machine) {
-    std::vector<double> out;
-    const Scaled scaled(one, law, joint);
-    for_corners(machine, terms, [&](const ClusterMachine& corner, const SimulationTerms& with) {
-      out.push_back(efficiency_of(scaled, corner, with, ranks));
-    });
-    return out;
-  };
-  const std::vector<double> of_a = efficiencies(on_one, a), of_b = efficiencies(on_other, b);
+  const Scaled on_a(on_one, law, joint), on_b(on_other, law, joint);
+  const std::vector<double> of_a = efficiencies(on_a, a, terms, ranks),
+                            of_b = efficiencies(on_b, b, terms, ranks);
   ClusterOrder out;
   if (*std::ranges::min_element(of_a) > *std::ranges::max_element(of_b)) out.better = a.name;
   if (*std::ranges::min_element(of_b) > *std::ranges::max_element(of_a)) out.better = b.name;
   // How far one term alone moves its machine's efficiency, the others in the middle.
   double widest = -1;
-  for (const auto& [one, machine] : {std::pair(&on_one, &a), std::pair(&on_other, &b)}) {
+  for (const auto& [scaled, machine] : {std::pair(&on_a, &a), std::pair(&on_b, &b)}) {
     for (const UnknownTerm& term : machine->unknown) {
       ClusterMachine alone = *machine;
       alone.unknown = {term};
       SimulationTerms others = terms;
       set_middle(alone, others, machine->unknown);
-      const Scaled scaled(*one, law, joint);
-      std::vector<double> ends;
-      for_corners(alone, others, [&](const ClusterMachine& corner, const SimulationTerms& with) {
-        ends.push_back(efficiency_of(scaled, corner, with, ranks));
-      });
+      const std::vector<double> ends = efficiencies(*scaled, alone, others, ranks);
       if (const double width = std::fabs(ends.back() - ends.front()); width > widest) {
         widest = width;
         out.term = term.key + " of " + machine->name;
