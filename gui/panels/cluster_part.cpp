@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <tuple>
 
 #include "core/find.h"
 #include "core/text.h"
@@ -161,6 +162,9 @@ void draw_cluster_plot(Ui& ui, ClusterPlay& mine, const ClusterAnswer* answer, f
   }
   const ImVec2 size = {ImGui::GetContentRegionAvail().x, height};
   save_plot(ui, show_plot(ui, spec, view, mine.link, size), spec, view, mine.link, "", ask);
+  const auto& [seen, full] = std::tie(mine.link.seen, mine.link.full);
+  if (seen && (seen->least != full.least || seen->most != full.most))
+    ui.ask_frame();  // limits are of the frame before, and an answer comes without an event
 }
 
 void draw_term(Ui& ui, ClusterAsk& ask, const TermKnob& term) {
