@@ -35,8 +35,13 @@ enum class NormKind : unsigned char { layer, batch };
 inline constexpr std::array kNormKinds = {"layer", "batch"};
 constexpr Choices choices_of(NormKind) { return kNormKinds; }
 
-enum class OptimizerKind : unsigned char { adam };
-inline constexpr std::array kOptimizerKinds = {"adam"};
+/// Which activations of a block backward computes again.
+enum class CheckpointKind : unsigned char { none, cheap, selective, block };
+inline constexpr std::array kCheckpointKinds = {"none", "cheap", "selective", "block"};
+constexpr Choices choices_of(CheckpointKind) { return kCheckpointKinds; }
+
+enum class OptimizerKind : unsigned char { adam, muon };
+inline constexpr std::array kOptimizerKinds = {"adam", "muon"};
 constexpr Choices choices_of(OptimizerKind) { return kOptimizerKinds; }
 
 enum class AdamKernel : unsigned char { own, libtorch };
@@ -94,6 +99,11 @@ constexpr Choices choices_of(AllReduceKind) { return kAllReduceKinds; }
 enum class GradBits : unsigned char { bits_16, bits_32 };
 inline constexpr std::array kGradBitNames = {"16", "32"};
 constexpr Choices choices_of(GradBits) { return kGradBitNames; }
+
+/// What lies in host memory between uses.
+enum class OffloadKind : unsigned char { none, optimizer, weights };
+inline constexpr std::array kOffloadKinds = {"none", "optimizer", "weights"};
+constexpr Choices choices_of(OffloadKind) { return kOffloadKinds; }
 
 enum class Determinism : unsigned char { automatic, yes, no };
 inline constexpr std::array kDeterminismNames = {"auto", "yes", "no"};

@@ -55,6 +55,9 @@ struct ModelConfig {
   double intercept = 2;
   NormKind norm = NormKind::layer;
   double buffers_mb = 0;
+  double dropout = 0;
+  CheckpointKind checkpoint = CheckpointKind::none;
+  std::int64_t checkpoint_every = 1;
 };
 
 struct OptimConfig {
@@ -63,6 +66,7 @@ struct OptimConfig {
   double beta1 = 0.9;
   double beta2 = 0.95;
   double eps = 1e-8;
+  double clip_norm = 0;
   AdamKernel kernel = AdamKernel::own;
 };
 
@@ -112,6 +116,7 @@ struct CommConfig {
   bool overlap = true;
   bool broadcast_buffers = false;
   LinkConfig link;
+  LinkConfig node_link;
   bool check = false;
   double timeout_s = 120;
   bool probe = true;
@@ -142,6 +147,12 @@ struct MeshConfig {
   std::string order = "tp-cp-pp-dp";
   bool sequence_parallel = false;
   GradBits grad_dtype = GradBits::bits_16;
+  std::int64_t zero = 0;
+  std::int64_t shard = 0;
+  GradBits gather_dtype = GradBits::bits_32;
+  bool reshard = true;
+  std::int64_t prefetch = 1;
+  OffloadKind offload = OffloadKind::none;
 };
 
 struct TrainConfig {
@@ -203,6 +214,9 @@ std::string to_toml(const Config& config);
 
 /// Models that train side by side, each on samples of its own: run.ranks / mesh.tp.
 std::int64_t replicas(const Config& config);
+
+/// Ranks that hold one set of states between them: mesh.shard, or all replicas.
+std::int64_t shard_ranks(const Config& config);
 
 /// Samples that one model computes at a time: train.global_batch / replicas / train.accumulate, which
 /// `validate` has found to be whole.

@@ -45,7 +45,8 @@ bool shows_alone(Fault fault) { return row_of(fault).shows < Shows::on_several_r
 bool is_of_split_layers(Fault fault) { return row_of(fault).shows == Shows::in_split_layers; }
 
 bool FaultSetting::drifts() const {
-  return fault == Fault::no_broadcast || fault == Fault::no_average || is_of_split_layers(fault);
+  return fault == Fault::no_broadcast || fault == Fault::no_average || fault == Fault::stale_gather ||
+         is_of_split_layers(fault);
 }
 
 const FaultSetting& made_fault() { return fault_of_process; }

@@ -161,6 +161,72 @@ void check_norm(const Config& config, const Origins& origins) {
               "a larger batch, a smaller model.patch, or model.norm=layer");
 }
 
+/// Whole groups of ranks share states, and what a key is for is there.
+void check_shares(const Config& config, const Origins& origins) {
+  const MeshConfig& mesh = config.mesh;
+  const std::int64_t models = replicas(config);
+  const auto refuse = [&](const char* key, const char* other, const std::string& what,
+                          const std::string& hint) {
+    throw Error(what, origin_of(origins, {key, other}), hint);
+  };
+  if (mesh.shard > 0 && models % mesh.shard != 0)
+    refuse("mesh.shard", "run.ranks",
+           fmt::format("{} cannot form groups of {} that share their states", counted(models, "replica"),
+                       mesh.shard),
+           fmt::format("a mesh.shard that divides {}, or 0 for all", models));
+  if (mesh.offload != OffloadKind::none && mesh.zero == 0)
+    refuse("mesh.offload", "mesh.zero",
+           "mesh.offload moves states that are shared out, and mesh.zero = 0 shares none",
+           "mesh.zero=1 or more, or mesh.offload=none");
+  if (mesh.offload == OffloadKind::weights && mesh.zero < 3)
+    refuse("mesh.offload", "mesh.zero",
+           fmt::format("with mesh.zero = {} each rank needs all weights, so none can lie in host memory",
+                       mesh.zero),
+           "mesh.zero=3, or mesh.offload=optimizer");
+  if (mesh.gather_dtype == GradBits::bits_16 && mesh.zero > 0 && config.amp.mode == AmpMode::none)
+    refuse("mesh.gather_dtype", "amp.mode",
+           "mesh.gather_dtype = 16 gathers weights in the type of amp.mode, which has none",
+           "amp.mode=bf16, or mesh.gather_dtype=32");
+  if (mesh.zero > 0 && config.comm.average == Averaged::weights)
+    refuse("mesh.zero", "comm.average", "ranks that share their states cannot train apart",
+           "comm.average=gradients, or mesh.zero=0");
+  if (config.optim.name == OptimizerKind::muon && mesh.tp > 1)
+    refuse("optim.name", "mesh.tp",
+           "Muon needs whole matrices, and with mesh.tp each rank has pieces of them",
+           "optim.name=adam, or mesh.tp=1");
+  if (config.optim.name == OptimizerKind::muon && mesh.offload != OffloadKind::none)
+    refuse("mesh.offload", "optim.name",
+           "Muon multiplies matrices on the device, and mesh.offload updates on the host",
+           "optim.name=adam, or mesh.offload=none");
+  const LinkConfig& node = config.comm.node_link;
+  if ((node.gbit_per_s > 0 || node.latency_us > 0) && config.comm.link.gbit_per_s == 0)
+    refuse("comm.node_link.gbit_per_s", "comm.link.gbit_per_s",
+           "a link inside the node is emulated beside one between nodes, and comm.link is none",
+           "comm.link.gbit_per_s=1");
+}
+
+/// What is computed again lies within the model.
+void check_checkpoint(const Config& config, const Origins& origins) {
+  const ModelConfig& model = config.model;
+  if (model.checkpoint_every > model.depth)
+    throw Error(fmt::format("{} blocks cannot be computed again together, the model has {}",
+                            model.checkpoint_every, model.depth),
+                origin_of(origins, {"model.checkpoint_every", "model.depth"}),
+                fmt::format("model.checkpoint_every from 1 to {}", model.depth));
+  if (model.checkpoint_every > 1 && model.checkpoint != CheckpointKind::block)
+    throw Error(fmt::format("model.checkpoint_every is for model.checkpoint = block, and it is {}",
+                            name_of(model.checkpoint)),
+                origin_of(origins, {"model.checkpoint_every", "model.checkpoint"}),
+                "model.checkpoint=block, or model.checkpoint_every=1");
+  if (model.dropout > 0 && config.mesh.tp > 1)
+    throw Error("each rank of a model would drop other values of what all of them have",
+                origin_of(origins, {"model.dropout", "mesh.tp"}), "model.dropout=0, or mesh.tp=1");
+  if (model.checkpoint != CheckpointKind::none && model.norm == NormKind::batch)
+    throw Error("a norm over the batch that is computed again would move its running means twice",
+                origin_of(origins, {"model.norm", "model.checkpoint"}),
+                "model.norm=layer, or model.checkpoint=none");
+}
+
 /// Buffers are of float32.
 void check_bench(const Config& config, const Origins& origins) {
   constexpr auto kFloat = static_cast<std::int64_t>(sizeof(float));
@@ -191,6 +257,10 @@ void check_micro_batch(const Config& config, const Origins& origins) {
 
 std::int64_t replicas(const Config& config) { return config.run.ranks / config.mesh.tp; }
 
+std::int64_t shard_ranks(const Config& config) {
+  return config.mesh.shard > 0 ? config.mesh.shard : replicas(config);
+}
+
 std::int64_t micro_batch(const Config& config) {
   return config.train.global_batch / (replicas(config) * config.train.accumulate);
 }
@@ -219,6 +289,8 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
   check_compression(config, origins);
   check_noise(config, origins);
   check_norm(config, origins);
+  check_shares(config, origins);
+  check_checkpoint(config, origins);
   check_bench(config, origins);
   if (!config.run.memory_cap.empty())
     parse_bytes(config.run.memory_cap, origin_of(origins, {"run.memory_cap"}));

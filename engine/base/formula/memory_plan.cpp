@@ -9,6 +9,7 @@
 #include "core/error.h"
 #include "core/parse_bytes.h"
 #include "core/text.h"
+#include "formula/bucket_plan.h"
 #include "formula/compression.h"
 #include "formula/model_shape.h"
 #include "formula/vit_memory.h"
@@ -16,9 +17,6 @@
 
 namespace isobar {
 namespace {
-
-constexpr std::int64_t kMostRanks = 4096;    // the largest that a suggestion tries
-constexpr std::int64_t kMostPasses = 65536;  // for train.accumulate, likewise
 
 /// Measured with a model of nothing (tests/lessons); of a CUDA device what its context and libraries usually
 /// take.
@@ -81,9 +79,23 @@ std::uint64_t attention_matrix_bytes(const Config& config) {
 /// What plain Adam adds to the peak of the backward pass. It works when activations are gone. On a CUDA
 /// device it takes their place. On a CPU the heap keeps their place, and has a block so large where what they
 /// left is as large; one that is too large for the heap is mapped beside it.
-std::uint64_t update_bytes(const TrainingBytes& bytes, bool on_cuda) {
-  if (on_cuda) return bytes.total() - bytes.state() - bytes.activations - bytes.working;
+std::uint64_t update_bytes(const TrainingBytes& bytes, std::uint64_t attention, bool on_cuda) {
+  if (on_cuda) {
+    const std::uint64_t backward = bytes.in_flight + bytes.activations + attention + bytes.working;
+    return bytes.update - std::min(bytes.update, backward);
+  }
   return bytes.update <= std::min(bytes.activations, kLargestInHeap) ? 0 : bytes.update;
+}
+
+/// What the heap of a processor does not give back, and what kernels of 16 bits keep. Flat buffers are laid
+/// out anew through a copy of one. Before the first step ranks probe their link with as much as
+/// kMostProbeBytes, which a small model's `step` takes no more than.
+std::uint64_t gaps_of_heap(const Config& config, const MemoryFacts& facts, const TrainingBytes& bytes,
+                           std::uint64_t step) {
+  std::uint64_t out = facts.value_bytes == 2 && !facts.emulates ? kHalfKernelBytes : 0;
+  if (config.comm.sync == SyncKind::buckets && config.mesh.zero == 0) out += bytes.gradients;
+  if (config.run.ranks == 1 || !config.comm.probe) return out;
+  return std::max(out, kMostProbeBytes - std::min(kMostProbeBytes, step));
 }
 
 /// What averaging keeps beside gradients and weights: messages, errors of compression, the outer optimiser.
@@ -101,7 +113,8 @@ std::uint64_t averaging_bytes(const Config& config, std::uint64_t gradients) {
   return comm.sync == SyncKind::buckets && !comm.bucket_view ? gradients : 0;
 }
 
-/// What acts in the lesson: a key that it does not honour leaves its piece plain.
+}  // namespace
+
 Config as_honoured(const LessonInfo& lesson, Config config) {
   FusionConfig& fusion = config.fusion;
   for (const auto& [key, value] : {std::pair{"fusion.adam", &fusion.adam},
@@ -114,65 +127,19 @@ Config as_honoured(const LessonInfo& lesson, Config config) {
   return config;
 }
 
-/// One setting that differs, and how it is typed.
-struct Change {
-  std::string key;
-  std::string typed;
-};
-
-std::vector<Change> changes_between(const Config& from, const Config& to) {
-  std::vector<Change> out;
-  if (to.run.ranks != from.run.ranks) out.push_back({"run.ranks", fmt::format("--ranks {}", to.run.ranks)});
-  const auto set = [&](const char* key, const auto& before, const auto& after) {
-    if (after != before) out.push_back({key, fmt::format("--set {}={}", key, after)});
-  };
-  set("mesh.tp", from.mesh.tp, to.mesh.tp);
-  set("mesh.sequence_parallel", from.mesh.sequence_parallel, to.mesh.sequence_parallel);
-  set("train.accumulate", from.train.accumulate, to.train.accumulate);
-  return out;
+TrainingForm training_form(const Config& config, const MemoryFacts& facts) {
+  const bool by_block = config.model.checkpoint == CheckpointKind::block;
+  const std::int64_t again =
+      by_block ? config.model.checkpoint_every : 1;  // blocks whose weights are there at once
+  return {.batch = micro_batch(config),
+          .kept = kept_form(config, facts.value_bytes),
+          .fused = config.fusion.residual_norm && config.fusion.qkv,
+          .fused_loss = config.fusion.head_loss,
+          .fused_adam = config.fusion.adam,
+          .shares = state_shares(config),
+          .gathered = std::max<std::int64_t>(2, again) + config.mesh.prefetch,
+          .bucket_bytes = static_cast<double>(mebibytes(config.comm.bucket_mb))};
 }
-
-std::string change_text(const Config& from, const Config& to) {
-  std::vector<std::string> typed;
-  for (const Change& change : changes_between(from, to)) typed.push_back(change.typed);
-  return joined(typed, " ");
-}
-
-/// What `validate` asks first. Most candidates fail here, and an Error for each would take seconds.
-bool divides(const Config& config, std::int64_t ranks, std::int64_t tp, std::int64_t accumulate) {
-  if (ranks % tp != 0 || config.model.heads % tp != 0) return false;
-  return config.train.global_batch % (ranks / tp * accumulate) == 0;
-}
-
-/// Whether the lesson honours what differs, and all of `to` goes together.
-bool is_accepted(const LessonInfo& lesson, const Config& from, const Config& to) {
-  for (const Change& change : changes_between(from, to)) {
-    if (!honours(lesson, change.key)) return false;
-  }
-  try {
-    validate(to, {});
-    const MeshSizes sizes{.tp = static_cast<int>(to.mesh.tp), .dp = static_cast<int>(replicas(to))};
-    const Mesh mesh(to.mesh.order, sizes, static_cast<int>(to.run.ranks));
-  } catch (const Error&) {
-    return false;
-  }
-  return true;
-}
-
-/// `config` with these; nothing where that would be refused.
-std::optional<Config> changed(const LessonInfo& lesson, const Config& config, std::int64_t ranks,
-                              std::int64_t tp, std::int64_t accumulate) {
-  if (!divides(config, ranks, tp, accumulate)) return std::nullopt;
-  Config out = config;
-  out.run.ranks = ranks;
-  out.mesh.tp = tp;
-  out.mesh.sequence_parallel = config.mesh.sequence_parallel && tp > 1;
-  out.train.accumulate = accumulate;
-  if (!is_accepted(lesson, config, out)) return std::nullopt;
-  return out;
-}
-
-}  // namespace
 
 std::uint64_t model_buffer_bytes(const Config& config) {
   const ModelConfig& model = config.model;
@@ -187,6 +154,7 @@ std::vector<std::pair<std::string, std::uint64_t>> MemoryPlan::categories() cons
                                     {"gradients", gradients},
                                     {"Adam", moments},
                                     {"buffers", buffers},
+                                    {"in flight", in_flight},
                                     {"activations", activations},
                                     {"N x N matrices", attention},
                                     {"working", working},
@@ -217,95 +185,29 @@ MemoryFacts memory_facts(const Config& config, bool on_cuda) {
 
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   const bool computes = config.run.measure != MeasureKind::io;
-  const TrainingForm form{.batch = micro_batch(config),
-                          .tp = config.mesh.tp,
-                          .shares_tokens = config.mesh.sequence_parallel,
-                          .value_bytes = facts.value_bytes,
-                          .fused = config.fusion.residual_norm && config.fusion.qkv,
-                          .fused_loss = config.fusion.head_loss,
-                          .fused_adam = config.fusion.adam};
-  const TrainingBytes bytes = count_training_bytes(vit_shape(config), form);
+  const TrainingBytes bytes = count_training_bytes(vit_shape(config), training_form(config, facts));
   MemoryPlan out{.weights = bytes.weights,
                  .gradients = bytes.gradients,
                  .moments = bytes.moments,
                  .buffers = model_buffer_bytes(config) + averaging_bytes(config, bytes.gradients),
+                 .in_flight = bytes.in_flight,
                  .batches = data_bytes(config, facts.on_cuda),
                  .program = facts.program_bytes > 0 ? facts.program_bytes
                             : facts.on_cuda         ? kCudaProgramBytes
-                                                    : kProgramBytes};
+                                                    : kProgramBytes,
+                 .host = bytes.host};
   if (!computes) return out;
   out.activations = bytes.activations;
-  out.working = bytes.working + update_bytes(bytes, facts.on_cuda);
-  if (!facts.on_cuda) {
-    if (facts.value_bytes == 2) out.working += facts.emulates ? widened_bytes(config) : kHalfKernelBytes;
-    // Flat buffers are laid out anew through a copy of one, and the heap does not give back what it had
-    // before.
-    if (config.comm.sync == SyncKind::buckets) out.working += bytes.gradients;
-  }
   if (facts.writes_attention) out.attention = attention_matrix_bytes(config);
-  // Before the first step ranks probe their link with as much as this, which a small model takes no more
-  // than.
-  if (!facts.on_cuda && config.run.ranks > 1 && config.comm.probe) {
-    const std::uint64_t kept = out.activations + out.attention;
-    out.working = std::max(out.working, kMostProbeBytes - std::min(kMostProbeBytes, kept));
-  }
+  out.working = bytes.working + update_bytes(bytes, out.attention, facts.on_cuda);
+  if (facts.on_cuda) return out;
+  if (facts.value_bytes == 2 && facts.emulates) out.working += widened_bytes(config);
+  out.program += gaps_of_heap(config, facts, bytes, out.activations + out.attention + out.working);
   return out;
 }
 
 MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts) {
   return plan_memory(as_honoured(lesson, config), facts);
-}
-
-std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& config,
-                                      const MemoryFacts& facts, std::uint64_t limit_bytes) {
-  std::vector<MemoryFit> out;
-  const auto fits = [&](const std::optional<Config>& other) {
-    if (!other) return false;
-    const MemoryPlan plan = plan_memory(lesson, *other, facts);
-    if (plan.total() > limit_bytes) return false;
-    out.push_back({change_text(config, *other), plan});
-    return true;
-  };
-  const std::int64_t ranks = config.run.ranks, tp = config.mesh.tp, accumulate = config.train.accumulate;
-  const std::int64_t most_passes = std::min(config.train.global_batch, kMostPasses);
-  for (std::int64_t passes = accumulate + 1; passes <= most_passes; ++passes)
-    if (fits(changed(lesson, config, ranks, tp, passes))) break;
-  bool splits = false, found = false;
-  for (std::int64_t more = ranks; more <= kMostRanks && !splits; ++more) {
-    for (std::int64_t split = 1; split <= std::min(more, config.model.heads) && !splits; ++split) {
-      const bool same = more == ranks && split == tp;
-      if (same || (found && split == 1)) continue;
-      if (!fits(changed(lesson, config, more, split, accumulate))) continue;
-      found = true;
-      splits = split > 1;
-    }
-  }
-  return out;
-}
-
-void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts) {
-  if (config.run.memory_cap.empty()) return;
-  check_memory(lesson, config, facts, parse_bytes(config.run.memory_cap, "run.memory_cap"),
-               "run.memory_cap = " + config.run.memory_cap);
-}
-
-void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
-                  std::uint64_t limit_bytes, const std::string& what) {
-  const MemoryPlan plan = plan_memory(lesson, config, facts);
-  if (plan.total() <= limit_bytes) return;
-  std::vector<std::string> ways;
-  for (const MemoryFit& fit : what_would_fit(lesson, config, facts, limit_bytes))
-    ways.push_back(fmt::format("{} ({} a rank)", fit.change, human_bytes(fit.plan.total())));
-  const std::string mesh = config.run.ranks == 1
-                               ? "1 rank"
-                               : fmt::format("{} ranks, mesh.tp = {}", config.run.ranks, config.mesh.tp);
-  throw Error(
-      fmt::format("a rank would need more memory than {} ({})", what, human_bytes(limit_bytes)),
-      fmt::format("{}, {} samples at a time; predicted {}", mesh, micro_batch(config), plan.text()),
-      ways.empty()
-          ? "no mesh of up to 4096 ranks fits with the other settings as they are: a smaller model or "
-            "batch, or more memory"
-          : "these fit: " + joined(ways, "; or "));
 }
 
 }  // namespace isobar

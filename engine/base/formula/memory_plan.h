@@ -8,6 +8,7 @@
 
 #include "config/config.h"
 #include "config/lesson.h"
+#include "formula/vit_memory.h"
 
 namespace isobar {
 
@@ -29,19 +30,27 @@ struct MemoryFacts {
 /// Facts of a run on such a device, with a mode of amp.mode; "mixed" as it will be decided there.
 MemoryFacts memory_facts(const Config& config, bool on_cuda);
 
+/// What acts in the lesson: a key that it does not honour leaves its piece plain.
+Config as_honoured(const LessonInfo& lesson, Config config);
+
+/// The form of the step whose bytes formula/vit_memory.h counts.
+TrainingForm training_form(const Config& config, const MemoryFacts& facts);
+
 /// Predicted bytes of one rank at its peak.
 struct MemoryPlan {
   std::uint64_t weights = 0, gradients = 0, moments = 0;
-  std::uint64_t buffers = 0;  ///< the model's, and messages that gradients are copied into
+  std::uint64_t buffers = 0;    ///< the model's, and messages that gradients are copied into
+  std::uint64_t in_flight = 0;  ///< with shared states: weights and gradients that are whole for a while
   std::uint64_t activations = 0;
   std::uint64_t attention = 0;  ///< N x N matrices
-  std::uint64_t working = 0;    ///< backward pass and optimizer; on a CPU gaps of the heap too
+  std::uint64_t working = 0;    ///< backward pass and optimizer
   std::uint64_t batches = 0;    ///< slots of loaders, and on a CPU what data sets hold
-  std::uint64_t program = 0;    ///< libraries, their pools, and on a CUDA device its context
+  std::uint64_t program = 0;  ///< libraries, their pools, gaps of the heap, and on a CUDA device its context
+  std::uint64_t host = 0;     ///< states in host memory, no part of the total: on a CPU beside it
 
   std::uint64_t state() const { return weights + gradients + moments; }
   std::uint64_t total() const {
-    return state() + buffers + activations + attention + working + batches + program;
+    return state() + buffers + in_flight + activations + attention + working + batches + program;
   }
   /// Name and bytes of those that take any.
   std::vector<std::pair<std::string, std::uint64_t>> categories() const;
@@ -52,25 +61,5 @@ struct MemoryPlan {
 /// With a lesson, keys that it does not honour have no effect; without one all of `config` has.
 MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts);
-
-/// A change that fits.
-struct MemoryFit {
-  std::string change;  ///< words of the command line: "--ranks 8 --set mesh.tp=2"
-  MemoryPlan plan;
-};
-
-/// Changes after which a rank needs at most `limit_bytes`: more backward passes a step, the smallest number
-/// of ranks, and the smallest one that splits layers; those of them that this lesson accepts together with
-/// the rest of `config`, in this order.
-std::vector<MemoryFit> what_would_fit(const LessonInfo& lesson, const Config& config,
-                                      const MemoryFacts& facts, std::uint64_t limit_bytes);
-
-/// Error (exit code 2) when run.memory_cap is set and a rank would need more: by category, and what would
-/// fit.
-void check_memory_cap(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
-
-/// Error (exit code 2) when a rank would need more than `limit_bytes`, the memory of `what`: "H200".
-void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
-                  std::uint64_t limit_bytes, const std::string& what);
 
 }  // namespace isobar

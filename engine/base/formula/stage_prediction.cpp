@@ -11,6 +11,7 @@
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/overlap.h"
+#include "formula/sharded_step.h"
 
 namespace isobar {
 namespace {
@@ -105,6 +106,46 @@ void add_compressed(const Config& config, const Link& link, const std::vector<Gr
   }
 }
 
+/// Whether ranks share their states, or add gradients up group by group.
+bool shares_states(const Config& config) {
+  return config.mesh.zero > 0 || (config.mesh.shard > 0 && config.mesh.shard < replicas(config));
+}
+
+/// float32 weights of the embedding, each block, and the head.
+std::vector<double> unit_bytes(const VitShape& shape) {
+  const ParameterCounts counts = count_parameters(shape);
+  std::vector<double> out(static_cast<std::size_t>(shape.depth + 2),
+                          4 * static_cast<double>(counts.blocks) / static_cast<double>(shape.depth));
+  out.front() = 4 * static_cast<double>(counts.positions + counts.patch);
+  out.back() = 4 * static_cast<double>(counts.norm + counts.head);
+  return out;
+}
+
+/// In several passes weights of stage 3 are gathered for each, and from stage 2 on gradients are summed in
+/// each.
+void add_shared(const Config& config, const Link& measured, const VitShape& shape, StepStages& out) {
+  const double passes = static_cast<double>(config.train.accumulate);
+  ShardedWork work{.shares = state_shares(config),
+                   .inside = node_link_between(config, measured),
+                   .between = link_between(config, measured),
+                   .unit_bytes = unit_bytes(shape),
+                   .bucket_bytes = kMebi * config.comm.bucket_mb,
+                   .prefetch = config.mesh.prefetch,
+                   .forward_us = out.forward_us / passes,
+                   .backward_us = out.backward_us / passes};
+  const ShardedTimes times = sharded_times(work);
+  const double waits_us = passes * (times.forward_us - work.forward_us);
+  out.forward_us += waits_us;
+  out.backward_us += passes * (times.backward_us - work.backward_us);
+  const double more = work.shares.stage < 2 ? 0 : passes - 1;
+  const double again_us = work.shares.stage == 3 ? times.comm_total_us : times.sums_total_us;
+  out.comm_us = times.comm_us + more * times.sums_us;
+  out.comm_total_us = times.comm_total_us + more * again_us;
+  const StateTraffic traffic =
+      state_traffic(static_cast<double>(count_parameters(shape).total()), work.shares);
+  out.wire_bytes = traffic.total();
+}
+
 /// Gradients become ready evenly over the backward pass, and all of them at its end where nothing overlaps.
 /// `copy_us`: what copying all gradients once takes.
 void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
@@ -114,6 +155,7 @@ void add_comm(const Config& config, const MachineRates& rates, double gradient_b
   if (config.comm.compress != CompressKind::none)
     return add_compressed(config, link, gradients, copy_us, out);
   if (ranks == 1) return;
+  if (shares_states(config)) return add_shared(config, rates.link, vit_shape(config), out);
   if (config.comm.average == Averaged::weights) return add_weight_average(config, link, gradient_bytes, out);
   const bool in_buckets = config.comm.sync == SyncKind::buckets;
   if (in_buckets && !config.comm.bucket_view) out.backward_us += copy_us;  // copied when they become ready
@@ -151,13 +193,28 @@ void share_processors(const Config& config, const Reading& reading, int processo
 
 }  // namespace
 
-Link link_between(const Config& config, const Link& measured) {
-  const Link wanted = link_of(config.comm.link.latency_us, config.comm.link.gbit_per_s);
+namespace {
+
+/// The slower of an emulated link and what was measured.
+Link slower_link(const LinkConfig& emulated, const Link& measured) {
+  const Link wanted = link_of(emulated.latency_us, emulated.gbit_per_s);
   Link out = measured;
   out.latency_us = std::max(out.latency_us, wanted.latency_us);
   if (wanted.bytes_per_us > 0 && (out.bytes_per_us == 0 || wanted.bytes_per_us < out.bytes_per_us))
     out.bytes_per_us = wanted.bytes_per_us;
   return out;
+}
+
+}  // namespace
+
+Link link_between(const Config& config, const Link& measured) {
+  return slower_link(config.comm.link, measured);
+}
+
+Link node_link_between(const Config& config, const Link& measured) {
+  const LinkConfig& node = config.comm.node_link;
+  const bool is_apart = node.gbit_per_s > 0 || node.latency_us > 0;
+  return slower_link(is_apart ? config.comm.node_link : config.comm.link, measured);
 }
 
 std::vector<std::pair<std::string, double>> StepStages::named() const {
@@ -193,6 +250,8 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
   out.uploads_beside = config.loader.kind == LoaderKind::gpu && config.loader.copy_stream;
   out.graph = fused("graph.enabled", config.graph.enabled);
   out.graph_has_optimizer = config.graph.scope == GraphScope::step;
+  out.kept = kept_form(config, is_16_bit(out.precision) ? 2 : 4);
+  out.passes = config.train.accumulate;
   return out;
 }
 
@@ -216,9 +275,8 @@ StepStages predict_stages(const LessonInfo& lesson, const Config& config, const 
   const int threads = threads_a_rank(config, here);
   const StepTime time =
       predict_step(form, device_rates_of(rates, form.shape, form.batch, form.precision, threads));
-  const auto passes = static_cast<double>(config.train.accumulate);
-  StepStages out{.forward_us = passes * time.forward.total_us(),
-                 .backward_us = passes * time.backward.total_us(),
+  StepStages out{.forward_us = time.forward.total_us(),
+                 .backward_us = time.backward.total_us(),
                  .optimize_us = time.optimize_us};
   const Reading reading = reading_of(config, rates, here.count);
   share_processors(config, reading, here.count, threads, out);

@@ -47,11 +47,16 @@ int threads_a_rank(const Config& config, const Processors& here);
 /// The slower of comm.link and what was measured, in each way. A rate of 0 is no limit.
 Link link_between(const Config& config, const Link& measured);
 
+/// The slower of comm.node_link, where it is set, else comm.link, and what was measured: between ranks that
+/// share their states.
+Link node_link_between(const Config& config, const Link& measured);
+
 /// What bounds reading: bytes at the rate of one reader times the readers that find a processor, or at
 /// data.throttle_mb_per_s. Ranks and who reads ahead share the processors. Gradients go round a ring
 /// (formula/link.h) over the slower of the machine's link and comm.link, bucket by bucket beside the backward
 /// pass (formula/overlap.h); copied into buckets and back they are read and written twice. Compressed ones go
-/// as formula/compressed_step.h has it. Buffers that are broadcast make the forward pass longer. Error (exit
+/// as formula/compressed_step.h has it, those of shared states as
+/// formula/sharded_step.h. Buffers that are broadcast make the forward pass longer. Error (exit
 /// code 2) for what is not predicted: split layers, and types without a rate.
 StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
                           const Processors& here);

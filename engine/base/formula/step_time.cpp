@@ -124,9 +124,36 @@ double ends_us(const StepForm& form, const DeviceRates& device) {
   return (device.misc_us - base_state_us) * values / values_of(base, 16);
 }
 
+/// What backward computes again, in the time that forward took for it.
+ClassTimes redone_times(const StepForm& form, const ClassTimes& forward, const ForwardFlops& flops,
+                        double gemm_flops) {
+  if (form.kept.kind == CheckpointKind::none) return {};
+  const bool redoes_attention = form.kept.kind == CheckpointKind::block;
+  const double products = redone_flops(form.kept, form.shape) - (redoes_attention ? flops.attention : 0);
+  return {.attention_us = redoes_attention ? forward.attention_us : 0,
+          .gemm_us = forward.gemm_us * products / gemm_flops,
+          .element_us = forward.element_us};
+}
+
+void add_times(ClassTimes& times, const ClassTimes& more) {
+  times.attention_us += more.attention_us;
+  times.gemm_us += more.gemm_us;
+  times.element_us += more.element_us;
+  times.misc_us += more.misc_us;
+}
+
+ClassTimes repeated(const ClassTimes& times, std::int64_t passes) {
+  const auto often = static_cast<double>(passes);
+  return {.attention_us = often * times.attention_us,
+          .gemm_us = often * times.gemm_us,
+          .element_us = often * times.element_us,
+          .misc_us = often * times.misc_us};
+}
+
 void check_form(const StepForm& form, const DeviceRates& device) {
   const VitShape& shape = form.shape;
-  if (form.batch < 1 || shape.embed < 1 || shape.heads < 1 || shape.depth < 1 || shape.tokens() < 1)
+  if (form.batch < 1 || form.passes < 1 || shape.embed < 1 || shape.heads < 1 || shape.depth < 1 ||
+      shape.tokens() < 1)
     throw Error("a step without samples, blocks or tokens takes no time", "the form of the step", "");
   if (!device.is_processor && shape.embed / shape.heads > 128)
     throw Error(fmt::format("no rate is known for heads of {} values", shape.embed / shape.heads),
@@ -206,17 +233,21 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
                   .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro + patch_us,
                   .element_us = (1 - kElementForwardShare) * element_us,
                   .misc_us = misc_us / 2};
+  add_times(out.backward, redone_times(form, out.forward, flops, flops.total() - flops.attention));
+  out.forward = repeated(out.forward, form.passes);
+  out.backward = repeated(out.backward, form.passes);
   out.optimize_us = state_bytes(form) *
                     byte_us(form.fused_adam ? device.fused_adam_tb_per_s : device.adam_tb_per_s, device);
-  out.element_bytes = places * (bytes.plain + bytes.fused) + state_bytes(form);
+  out.element_bytes =
+      static_cast<double>(form.passes) * places * (bytes.plain + bytes.fused) + state_bytes(form);
   out.attention = kind;
   out.peak_flops_per_s = peak * kTera;
   out.graph = form.graph;
   if (device.is_processor) return out;
   if (!form.uploads_beside)
-    out.upload_us =
-        2 * values_of(form.shape, form.batch) * sizeof(float) / (device.copy_gb_per_s * 1e9) * kMicro;
-  out.launches = count_launches(form);
+    out.upload_us = static_cast<double>(form.passes) * 2 * values_of(form.shape, form.batch) * sizeof(float) /
+                    (device.copy_gb_per_s * 1e9) * kMicro;
+  out.launches = static_cast<double>(form.passes) * count_launches(form);
   out.small_us = std::max(0.0, out.launches * kLeastKernel_us - out.classes().total_us());
   out.host_us = out.launches * kLaunch_us;
   out.host_least_us = out.launches * kLeastLaunch_us;

@@ -12,6 +12,7 @@
 
 #include "config/choices.h"
 #include "formula/device_rates.h"
+#include "formula/recompute.h"
 #include "formula/vit_counts.h"
 
 namespace isobar {
@@ -41,6 +42,8 @@ struct StepForm {
   bool patch_is_product = false;  ///< the patch embedding is a matrix product, not a convolution
   bool graph = false;             ///< launches are recorded once and replayed
   bool graph_has_optimizer = true;
+  KeptForm kept = {};       ///< what of the forward pass backward computes again
+  std::int64_t passes = 1;  ///< forward and backward passes a step, of `batch` samples each
 };
 
 /// Microseconds on the device of one part of the step, by class of kernel.
@@ -53,8 +56,8 @@ struct ClassTimes {
 };
 
 struct StepTime {
-  ClassTimes forward;
-  ClassTimes backward;
+  ClassTimes forward;      ///< in all passes
+  ClassTimes backward;     ///< with what is computed again
   double optimize_us = 0;  ///< element-wise too: misc
   double small_us = 0;   ///< kernels that are too small for their rates: each takes 2 us at least (estimate)
   double upload_us = 0;  ///< 0 where it runs beside the rest

@@ -54,12 +54,26 @@ Mesh::Mesh(const std::string& order, const MeshSizes& sizes, int world) : world_
     }
     axes_.push_back({name, 1, static_cast<int>(stride)});
   }
-  if (stride == world) return;
+  if (stride == world) {
+    split_dp(sizes.shard == 0 ? sizes.dp : sizes.shard);
+    return;
+  }
   std::vector<std::string> factors;
   for (const Axis& axis : axes_) factors.push_back(axis.name + " " + std::to_string(axis.size));
   throw Error("the mesh " + joined(factors, " x ") + " has " + std::to_string(stride) +
                   " places, and there are " + std::to_string(world) + " ranks",
               where, "the sizes multiplied must give the number of ranks");
+}
+
+void Mesh::split_dp(int shard) {
+  const Axis dp = axis("dp");
+  if (shard < 1 || dp.size % shard != 0) {
+    throw Error("the axis dp of size " + std::to_string(dp.size) + " cannot be cut in groups of " +
+                    std::to_string(shard),
+                "mesh.shard", "a size that divides the number of data-parallel ranks, or 0 for all");
+  }
+  axes_.push_back({"shard", shard, dp.stride});
+  axes_.push_back({"copies", dp.size / shard, dp.stride * shard});
 }
 
 const Mesh::Axis& Mesh::axis(std::string_view name) const {

@@ -9,7 +9,7 @@
 #include "config/samples.h"
 #include "core/argv.h"
 #include "core/nvidia.h"
-#include "formula/memory_plan.h"
+#include "formula/memory_front.h"
 #include "launch/rank_environment.h"
 #include "record/run_tree.h"
 #include "start/commands.h"

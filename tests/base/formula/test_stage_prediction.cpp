@@ -178,6 +178,25 @@ TEST_CASE("pieces that a lesson fuses move fewer bytes, and 16 bits take rates o
   CHECK(half.optimize_us == Approx(single.optimize_us));
 }
 
+TEST_CASE("shared states send what their formula has, and wait for weights on a slow link") {
+  const auto with = [](std::int64_t zero, double gbit_per_s) {
+    const LessonInfo lesson = read_lesson(project_home(), "06_ddp");
+    Config config =
+        load_config(project_home(), lesson,
+                    {.preset = "cpu_micro", .sets = {"run.ranks=4", "data.source=synthetic"}}, "cpu")
+            .config;
+    config.mesh.zero = zero;
+    config.comm.link.gbit_per_s = gbit_per_s;
+    return predict_stages(lesson, config, made_rates(), {.count = 8});
+  };
+  const double bytes = 4 * 700'320;
+  CHECK(with(0, 10).wire_bytes == Approx(1.5 * bytes));
+  CHECK(with(1, 10).wire_bytes == Approx(1.5 * bytes));
+  CHECK(with(3, 10).wire_bytes == Approx(2.25 * bytes));
+  CHECK(with(3, 0.1).forward_us > with(2, 0.1).forward_us);
+  CHECK(with(3, 0.1).step_us() > with(2, 0.1).step_us());
+}
+
 TEST_CASE("what is not predicted is refused") {
   CHECK_THAT(error_of([] {
                stages("07_tensor_parallel", {"run.ranks=2", "mesh.tp=2"});

@@ -51,6 +51,19 @@ TEST_CASE("a rank is its coordinates, and every rank is in one group of every ki
   }
 }
 
+TEST_CASE("data-parallel ranks fall into neighbours that share states, and copies of them") {
+  const Mesh plain("tp-cp-pp-dp", {.dp = 4, .shard = 2}, 4);
+  CHECK(plain.groups("shard") == Groups{{0, 1}, {2, 3}});
+  CHECK(plain.groups("copies") == Groups{{0, 2}, {1, 3}});
+  const Mesh split("tp-cp-pp-dp", {.tp = 2, .dp = 4, .shard = 2}, 8);
+  CHECK(split.groups("shard") == Groups{{0, 2}, {1, 3}, {4, 6}, {5, 7}});
+  CHECK(split.groups("copies") == Groups{{0, 4}, {1, 5}, {2, 6}, {3, 7}});
+  CHECK(split.groups("shard-copies") == split.groups("dp"));
+  const Mesh all("dp-tp", {.tp = 2, .dp = 2}, 4);
+  CHECK(all.groups("shard") == all.groups("dp"));
+  CHECK(all.groups("copies").size() == 4);
+}
+
 TEST_CASE("meshes that are none are refused") {
   const auto refused = [](const std::string& order, const MeshSizes& sizes, int world,
                           const std::string& why) {
@@ -64,6 +77,8 @@ TEST_CASE("meshes that are none are refused") {
   refused("tp-dp", {.tp = 2, .dp = 2}, 8, "4 places");
   refused("tp-dp", {.tp = 0, .dp = 2}, 2, "size 0");
   refused("tp-dp", {.tp = 16, .dp = 1}, 8, "size 16");
+  refused("tp-dp", {.tp = 2, .dp = 4, .shard = 3}, 8, "size 4 cannot be cut in groups of 3");
+  refused("shard-dp", {.dp = 4, .shard = 2}, 4, "shard");
   CHECK_THROWS_AS(Mesh("dp", {.dp = 2}, 2).groups("up"), Error);
   CHECK_THROWS_AS(Mesh("dp", {.dp = 2}, 2).group_of(2, "dp"), Error);
   CHECK(Mesh("dp", {.dp = 4}, 4).size("tp") == 1);
