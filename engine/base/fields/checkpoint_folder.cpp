@@ -147,7 +147,7 @@ CheckpointWriter::~CheckpointWriter() {
 }
 
 void CheckpointWriter::write_tensors(const std::string& name, std::span<const TensorToWrite> tensors) {
-  files_[name] = write_safetensors(aside_ / name, tensors, {{"format", "pt"}, {"made_by", "isobar"}});
+  add(name, write_checkpoint_tensors(aside_ / name, tensors));
 }
 
 void CheckpointWriter::write_text(const std::string& name, std::string_view text) {
@@ -155,6 +155,10 @@ void CheckpointWriter::write_text(const std::string& name, std::string_view text
   writer.write(std::as_bytes(std::span(text)));
   writer.finish();
   files_[name] = writer.digest();
+}
+
+FileDigest write_checkpoint_tensors(const fs::path& file, std::span<const TensorToWrite> tensors) {
+  return write_safetensors(file, tensors, {{"format", "pt"}, {"made_by", "isobar"}});
 }
 
 fs::path CheckpointWriter::finish() {

@@ -29,6 +29,11 @@ class CheckpointWriter {
   void write_tensors(const std::string& name, std::span<const TensorToWrite> tensors);
   void write_text(const std::string& name, std::string_view text);
 
+  /// Where files lie until `finish`: other processes may write theirs into it.
+  const std::filesystem::path& aside() const { return aside_; }
+  /// Lists a file that another process wrote into `aside`, whole and durable.
+  void add(const std::string& name, const FileDigest& digest) { files_[name] = digest; }
+
   /// Writes the manifest, last of all, and puts the folder in place. One of the same step that was there is
   /// replaced. Returns the folder.
   std::filesystem::path finish();
@@ -40,6 +45,10 @@ class CheckpointWriter {
   std::map<std::string, FileDigest> files_;
   bool finished_ = false;
 };
+
+/// Writes one file of tensors as `write_tensors` does, whole or not at all.
+FileDigest write_checkpoint_tensors(const std::filesystem::path& file,
+                                    std::span<const TensorToWrite> tensors);
 
 struct Checkpoint {
   std::filesystem::path path;

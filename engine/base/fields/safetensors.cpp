@@ -16,6 +16,8 @@
 namespace isobar {
 namespace {
 
+constexpr const char* kDisagree = "a tensor's shape, type and bytes disagree";
+
 /// A name or text as JSON; it must be UTF-8.
 std::string quoted(const std::string& text) {
   try {
@@ -32,8 +34,10 @@ void place(SafetensorsFile& table, std::uint64_t header_bytes) {
 
 }  // namespace
 
-std::string safetensors_start(std::span<const TensorToWrite> tensors,
-                              const std::map<std::string, std::string>& metadata) {
+namespace {
+
+std::string start_of(const std::vector<TensorHead>& tensors,
+                     const std::map<std::string, std::string>& metadata, std::vector<std::uint64_t>& sizes) {
   std::vector<std::string> entries;
   if (!metadata.empty()) {
     std::vector<std::string> pairs;
@@ -42,20 +46,18 @@ std::string safetensors_start(std::span<const TensorToWrite> tensors,
   }
   std::unordered_set<std::string> names;
   std::uint64_t offset = 0;
-  for (const TensorToWrite& tensor : tensors) {
+  for (const TensorHead& tensor : tensors) {
     const std::optional<std::int64_t> bytes =
         checked_product(tensor.shape, static_cast<std::int64_t>(safetensors_type_bytes(tensor.dtype)));
     std::string fault = safetensors_name_fault(tensor.name);
     if (fault.empty() && !names.insert(tensor.name).second) fault = "a tensor's name stands twice";
-    if (!bytes || safetensors_type_bytes(tensor.dtype) == 0 ||
-        static_cast<std::size_t>(*bytes) != tensor.bytes.size()) {
-      fault = "a tensor's shape, type and bytes disagree";
-    }
+    if (!bytes || safetensors_type_bytes(tensor.dtype) == 0) fault = kDisagree;
     if (!fault.empty()) throw Error(fault, printable(tensor.name, 80), "", Exit::failed);
+    sizes.push_back(static_cast<std::uint64_t>(*bytes));
     entries.push_back(fmt::format(R"({}:{{"dtype":"{}","shape":[{}],"data_offsets":[{},{}]}})",
                                   quoted(tensor.name), tensor.dtype, joined(tensor.shape, ","), offset,
-                                  offset + tensor.bytes.size()));
-    offset += tensor.bytes.size();
+                                  offset + sizes.back()));
+    offset += sizes.back();
   }
   std::string json = "{" + joined(entries, ",") + "}";
   json.append((8 - json.size() % 8) % 8, ' ');
@@ -65,14 +67,57 @@ std::string safetensors_start(std::span<const TensorToWrite> tensors,
   return start + json;
 }
 
+/// Refuses bytes that do not go with their heads.
+std::vector<TensorHead> heads_of(std::span<const TensorToWrite> tensors) {
+  std::vector<TensorHead> out;
+  for (const TensorToWrite& tensor : tensors) {
+    const std::optional<std::int64_t> bytes =
+        checked_product(tensor.shape, static_cast<std::int64_t>(safetensors_type_bytes(tensor.dtype)));
+    if (!bytes || static_cast<std::size_t>(*bytes) != tensor.bytes.size())
+      throw Error(kDisagree, printable(tensor.name, 80), "", Exit::failed);
+    out.push_back({tensor.name, tensor.dtype, tensor.shape});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string safetensors_start(std::span<const TensorToWrite> tensors,
+                              const std::map<std::string, std::string>& metadata) {
+  std::vector<std::uint64_t> sizes;
+  return start_of(heads_of(tensors), metadata, sizes);
+}
+
+SafetensorsWriter::SafetensorsWriter(const std::filesystem::path& path,
+                                     const std::vector<TensorHead>& tensors,
+                                     const std::map<std::string, std::string>& metadata)
+    : file_(path) {
+  const std::string start = start_of(tensors, metadata, sizes_);
+  file_.write(std::as_bytes(std::span(start)));
+}
+
+void SafetensorsWriter::write(std::span<const std::byte> bytes) {
+  if (written_ == sizes_.size() || sizes_[written_] != bytes.size())
+    throw Error(
+        fmt::format("{} bytes are not those of tensor {} of {}", bytes.size(), written_ + 1, sizes_.size()),
+        "a safetensors file", "", Exit::failed);
+  file_.write(bytes);
+  ++written_;
+}
+
+FileDigest SafetensorsWriter::finish() {
+  if (written_ < sizes_.size())
+    throw Error(fmt::format("{} of {} tensors were written", written_, sizes_.size()), "a safetensors file",
+                "", Exit::failed);
+  file_.finish();
+  return file_.digest();
+}
+
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
                              const std::map<std::string, std::string>& metadata) {
-  const std::string start = safetensors_start(tensors, metadata);
-  WholeFileWriter writer(path);
-  writer.write(std::as_bytes(std::span(start)));
+  SafetensorsWriter writer(path, heads_of(tensors), metadata);
   for (const TensorToWrite& tensor : tensors) writer.write(tensor.bytes);
-  writer.finish();
-  return writer.digest();
+  return writer.finish();
 }
 
 SafetensorsFile open_safetensors(const std::filesystem::path& path) {
@@ -103,8 +148,18 @@ void read_tensor(const SafetensorsFile& file, const TensorInFile& tensor, std::s
     throw Error(fmt::format("the tensor has {} bytes, {} were asked for", tensor.bytes, out.size()),
                 file.path.string() + ": " + tensor.name, "", Exit::failed);
   }
+  read_tensor_part(file, tensor, 0, out);
+}
+
+void read_tensor_part(const SafetensorsFile& file, const TensorInFile& tensor, std::uint64_t begin,
+                      std::span<std::byte> out) {
+  if (begin > tensor.bytes || out.size() > tensor.bytes - begin) {
+    throw Error(fmt::format("the tensor has {} bytes, {} from byte {} were asked for", tensor.bytes,
+                            out.size(), begin),
+                file.path.string() + ": " + tensor.name, "", Exit::failed);
+  }
   const FileDescriptor handle = open_for_reading(file.path);
-  pread_exactly(handle, file.path, tensor.begin_byte, out);
+  pread_exactly(handle, file.path, tensor.begin_byte + begin, out);
 }
 
 }  // namespace isobar

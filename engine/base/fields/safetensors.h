@@ -22,6 +22,29 @@ struct TensorToWrite {
   std::span<const std::byte> bytes;
 };
 
+/// What stands of a tensor in the header.
+struct TensorHead {
+  std::string name;
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+};
+
+/// Writes a file tensor by tensor, so that no more than one need be there at a time. Without `finish` nothing
+/// is left behind.
+class SafetensorsWriter {
+ public:
+  SafetensorsWriter(const std::filesystem::path& path, const std::vector<TensorHead>& tensors,
+                    const std::map<std::string, std::string>& metadata);
+  /// The next of `tensors`, all of it, in C order. Error (exit code 1) when it is of another size.
+  void write(std::span<const std::byte> bytes);
+  FileDigest finish();
+
+ private:
+  WholeFileWriter file_;
+  std::vector<std::uint64_t> sizes_;  ///< bytes of each tensor
+  std::size_t written_ = 0;
+};
+
 /// Writes the tensors in the order given, whole or not at all; `metadata` becomes "__metadata__" of the
 /// header. Returns the digest of what was written.
 FileDigest write_safetensors(const std::filesystem::path& path, std::span<const TensorToWrite> tensors,
@@ -38,5 +61,8 @@ SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const std::s
 
 /// Copies one tensor's bytes; `out` has exactly `tensor.bytes` bytes.
 void read_tensor(const SafetensorsFile& file, const TensorInFile& tensor, std::span<std::byte> out);
+/// Copies those of its bytes that begin at `begin`.
+void read_tensor_part(const SafetensorsFile& file, const TensorInFile& tensor, std::uint64_t begin,
+                      std::span<std::byte> out);
 
 }  // namespace isobar

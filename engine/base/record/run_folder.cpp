@@ -35,6 +35,8 @@ fs::path RunFolder::stream_file(int rank) const { return path / fmt::format("ran
 
 fs::path RunFolder::spans_file(int rank) const { return path / fmt::format("rank-{:04}.spans.jsonl", rank); }
 
+fs::path RunFolder::memory_file(int rank) const { return path / fmt::format("memory-{:04}.jsonl", rank); }
+
 fs::path RunFolder::attempt_file(int attempt) const {
   return attempt == 0 ? config_file() : path / fmt::format("attempt-{:04}.toml", attempt);
 }

@@ -19,6 +19,8 @@ struct RunFolder {
   std::filesystem::path stream_file(int rank) const;
   /// "rank-0003.spans.jsonl"
   std::filesystem::path spans_file(int rank) const;
+  /// "memory-0003.jsonl" (record/memory_timeline.h)
+  std::filesystem::path memory_file(int rank) const;
   /// "fields/step-000128.npy": float32 [3, C, H, W], input, target and prediction of one validation sample.
   std::filesystem::path fields_file(std::int64_t step) const;
 };

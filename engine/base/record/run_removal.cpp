@@ -19,6 +19,7 @@ constexpr std::string_view kFilesOfRun[] = {
     "rank-#.jsonl",
     "rank-#.spans.jsonl",
     "rank-#.status",
+    "memory-#.jsonl",
     "console.log",
     "note.txt",
     "owner",

@@ -11,9 +11,9 @@ namespace isobar {
 
 namespace {
 
-double share_of_peak(const RunSummary& summary) {
+double share_of_peak(const RunSummary& summary, double flops_per_sample) {
   if (!(summary.peak_flops_per_s > 0)) return 0;
-  return summary.samples_per_s / static_cast<double>(summary.world) * summary.flops_per_sample /
+  return summary.samples_per_s / static_cast<double>(summary.world) * flops_per_sample /
          summary.peak_flops_per_s;
 }
 
@@ -41,9 +41,15 @@ std::optional<double> RunSummary::stage_us(const std::string& stage) const {
   return std::nullopt;
 }
 
-double RunSummary::mfu() const { return peak_is_too_low() ? 0 : share_of_peak(*this); }
+double RunSummary::mfu() const { return peak_is_too_low() ? 0 : share_of_peak(*this, flops_per_sample); }
 
-bool RunSummary::peak_is_too_low() const { return share_of_peak(*this) > 1; }
+double RunSummary::hfu() const {
+  return peak_is_too_low() ? 0 : share_of_peak(*this, flops_per_sample + redone_flops_per_sample);
+}
+
+bool RunSummary::peak_is_too_low() const {
+  return share_of_peak(*this, flops_per_sample + redone_flops_per_sample) > 1;
+}
 
 std::int64_t warm_up_steps(std::int64_t steps_per_epoch, std::int64_t steps) {
   const std::int64_t usual = steps_per_epoch > 64 ? 20 : steps_per_epoch;
@@ -88,7 +94,9 @@ JsonLine summary_event(const RunSummary& summary) {
   line.add("read_cpu_us", summary.read_cpu_us);
   if (summary.processor_wait >= 0) line.add("processor_wait", summary.processor_wait);
   if (summary.slots > 0) line.add("queue_slots", summary.ready_slots).add("slots", summary.slots);
-  line.add("mfu", summary.mfu()).add("peak_flops_per_s", summary.peak_flops_per_s);
+  line.add("mfu", summary.mfu());
+  if (summary.redone_flops_per_sample > 0) line.add("hfu", summary.hfu());
+  line.add("peak_flops_per_s", summary.peak_flops_per_s);
   if (summary.peak_flops_per_s > 0)
     line.add("peak_source", summary.peak_of_data_sheet ? "data sheet" : "matrix products");
   if (summary.predicted_bytes > 0)
@@ -124,11 +132,13 @@ std::string peak_text(const RunSummary& summary, const std::string& provenance) 
   return type + " matrix products, measured " + (provenance.empty() ? "here" : "there");
 }
 
-/// ", MFU ..."; "" when it is not known.
+/// ", MFU ...", and HFU where it is more; "" when they are not known.
 std::string mfu_text(const RunSummary& summary, const std::string& provenance) {
   const std::string peak =
       human_flops(summary.peak_flops_per_s) + " (" + peak_text(summary, provenance) + ")";
-  if (summary.mfu() > 0) return fmt::format(", MFU {:.1f} % of {}", 100 * summary.mfu(), peak);
+  const std::string hfu =
+      summary.redone_flops_per_sample > 0 ? fmt::format(", HFU {:.1f} %", 100 * summary.hfu()) : "";
+  if (summary.mfu() > 0) return fmt::format(", MFU {:.1f} %{} of {}", 100 * summary.mfu(), hfu, peak);
   return summary.peak_is_too_low() ? ", MFU not known: more than " + peak : "";
 }
 

@@ -83,6 +83,7 @@ struct RunSummary {
       0;                         ///< memory of this rank at its peak, as worked out before; 0 = it was not
   std::uint64_t peak_bytes = 0;  ///< measured peak; 0 = not known
   double flops_per_sample = 0;   ///< forward and backward, model operations
+  double redone_flops_per_sample = 0;  ///< those of forward that backward does again (formula/recompute.h)
   double peak_flops_per_s =
       0;  ///< peak of matrix products in their precision, measured or predicted; 0 = not known
   bool peak_of_data_sheet = false;  ///< the peak is not measured
@@ -94,6 +95,8 @@ struct RunSummary {
   /// Model operations per second and rank over the peak of one; 0 when one of them is not known, or when the
   /// peak was measured too low. Data loading is inside the clock.
   double mfu() const;
+  /// With the operations that are done again, which the device does and the model does not need.
+  double hfu() const;
   /// The steps did more operations a second than the peak that was measured: another program took part in it.
   bool peak_is_too_low() const;
   /// Processors were shared to an extent that lowers rates.

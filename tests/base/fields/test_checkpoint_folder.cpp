@@ -132,6 +132,22 @@ TEST_CASE("a file that is cut, missing, or of another step is refused by name") 
   CHECK(find_checkpoint(folder / "c").newest.has_value() == false);
 }
 
+TEST_CASE("a file that another process wrote counts as part of it, and is named when it is missing") {
+  const TempFolder folder;
+  const std::vector<std::byte> bytes(16);
+  const TensorToWrite tensor{"w[0:4]", "F32", {4}, bytes};
+  CheckpointWriter writer(folder / "c", 7);
+  const std::string name = "states-0002-of-0002.safetensors";
+  writer.add(name, write_checkpoint_tensors(writer.aside() / name, {&tensor, 1}));
+  const fs::path saved = writer.finish();
+  CHECK(verify_checkpoint(saved).files.count(name) == 1);
+  fs::resize_file(saved / name, fs::file_size(saved / name) - 1);
+  CHECK_THAT(error_of([&] { verify_checkpoint(saved); }), says(name) && says("bytes"));
+  fs::remove(saved / name);
+  CHECK_THAT(error_of([&] { verify_checkpoint(saved); }), says(name) && says("is missing"));
+  CHECK_FALSE(find_checkpoint(folder / "c").newest);
+}
+
 TEST_CASE("old checkpoints go when the next is there, and what somebody else put there stays") {
   const TempFolder folder;
   for (const std::int64_t step : {10, 20, 30, 40}) save(folder / "c", step);
