@@ -35,6 +35,7 @@ class Plugin final : public CudaPlugin {
   void* allocate_pinned(std::size_t bytes) const override { return isobar::allocate_pinned(bytes); }
   void free_pinned(void* memory) const noexcept override { isobar::free_pinned(memory); }
   FreeAndTotal memory_now(int device) const override { return device_memory_now(device); }
+  void watch_allocations(AllocationWatch& watch) const override { isobar::watch_allocations(watch); }
   void upload(void* device, const void* host, std::size_t bytes, CUstream_st* stream) const override {
     isobar::upload(device, host, bytes, stream);
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "cuda/allocations.h"
 #include "cuda/facts.h"
 #include "cuda/graph.h"
 #include "cuda/memory.h"
@@ -22,7 +23,7 @@ struct CUstream_st;  // what cudaStream_t points to
 namespace isobar {
 
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
-inline constexpr int kCudaPluginVersion = 4;
+inline constexpr int kCudaPluginVersion = 5;
 
 /// The functions of engine/training/cuda and the CUDA forms of engine/training/kernels; the headers
 /// there define each. All throw Error (exit code 1) when CUDA refuses, except facts(), which puts what is
@@ -45,6 +46,7 @@ class CudaPlugin {
   virtual void* allocate_pinned(std::size_t bytes) const = 0;
   virtual void free_pinned(void* memory) const noexcept = 0;
   virtual FreeAndTotal memory_now(int device) const = 0;
+  virtual void watch_allocations(AllocationWatch& watch) const = 0;
   virtual void upload(void* device, const void* host, std::size_t bytes, CUstream_st* stream) const = 0;
 
   virtual void count_nonfinite(const float* values, std::int64_t n, std::int64_t* counter,

@@ -1,10 +1,13 @@
 #include "device/memory.h"
 
+#include <ATen/ops/from_blob.h>
 #include <c10/core/CachingDeviceAllocator.h>
 #include <c10/core/DeviceGuard.h>
 #include <fmt/format.h>
 
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "core/large_memory.h"
 #include "core/memory.h"
@@ -18,6 +21,8 @@ namespace {
 constexpr std::int64_t kOwnShare =
     20;  // the part of a device that this process itself may have taken to begin with
 constexpr auto kAllPools = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+
+std::atomic<std::uint64_t> bytes_of_host_tensors = 0;
 
 FreeAndTotal host_memory() {
   const MemoryState memory = memory_state();
@@ -63,5 +68,16 @@ HostBuffer::HostBuffer(std::size_t bytes, c10::Device device) : size_(bytes) {
            [](std::byte* pinned) { cuda_plugin().free_pinned(pinned); }};
   std::memset(data_.get(), 0, bytes);
 }
+
+at::Tensor host_tensor(std::int64_t count, c10::Device device, at::ScalarType type) {
+  const std::size_t bytes = static_cast<std::size_t>(count) * c10::elementSize(type);
+  auto buffer = std::make_shared<HostBuffer>(bytes, device);
+  void* const data = buffer->bytes().data();
+  bytes_of_host_tensors += bytes;
+  const auto give_back = [buffer = std::move(buffer), bytes](void*) { bytes_of_host_tensors -= bytes; };
+  return at::from_blob(data, {count}, give_back, type);
+}
+
+std::uint64_t host_tensor_bytes() { return bytes_of_host_tensors; }
 
 }  // namespace isobar

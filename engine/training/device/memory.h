@@ -1,5 +1,6 @@
 #pragma once
 // How much memory there is, was used at most, and buffers that a device can fetch from by itself.
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
 #include <cstddef>
@@ -38,5 +39,11 @@ class HostBuffer {
   std::shared_ptr<std::byte> data_;
   std::size_t size_ = 0;
 };
+
+/// Values of a HostBuffer as a tensor of the CPU, zeroed: float32, or of another type.
+at::Tensor host_tensor(std::int64_t count, c10::Device device, at::ScalarType type = at::kFloat);
+
+/// Bytes that all of these hold now. No account of tensors has them.
+std::uint64_t host_tensor_bytes();
 
 }  // namespace isobar

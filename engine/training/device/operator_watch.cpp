@@ -79,6 +79,8 @@ ModuleScope::ModuleScope(std::string_view name) : outer_(innermost_module) { inn
 
 ModuleScope::~ModuleScope() { innermost_module = outer_; }
 
+std::string_view current_module() { return innermost_module; }
+
 KernelScope::KernelScope(const char* name, std::int64_t moved_bytes, c10::ScalarType type) {
   const std::shared_ptr<OperatorRecorder> recorder = current();
   if (!recorder) return;

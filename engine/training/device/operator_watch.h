@@ -65,6 +65,9 @@ class ModuleScope {
   std::string_view outer_;
 };
 
+/// The innermost one of this thread, "" = none. Valid while that scope lives.
+std::string_view current_module();
+
 /// Around a kernel of our own, which libtorch does not know of: counted as one operator of this name, with
 /// the class that class_of_operator gives it. Operators called inside count by themselves, as ever. Does
 /// nothing when nobody watches.

@@ -42,6 +42,9 @@ class FakePlugin : public CudaPlugin {
   void* allocate_pinned(std::size_t) const override { return nullptr; }
   void free_pinned(void*) const noexcept override {}
   FreeAndTotal memory_now(int) const override { return {}; }
+  void watch_allocations(AllocationWatch& watch) const override { watch_ = &watch; }
+  /// Who hears of blocks; null = nobody asked to.
+  AllocationWatch* allocation_watch() const { return watch_; }
   void upload(void*, const void*, std::size_t, CUstream_st*) const override {}
   void count_nonfinite(const float*, std::int64_t, std::int64_t*, CUstream_st*) const override {}
   void normalise(const DeviceFields&, FieldOutput, CUstream_st*) const override {}
@@ -80,6 +83,7 @@ class FakePlugin : public CudaPlugin {
   mutable double asked_us_ = 0;
   mutable double done_us_ = 0;
   mutable std::size_t waits_ = 0;
+  mutable AllocationWatch* watch_ = nullptr;
   mutable std::vector<std::string> ranges_;
   mutable std::vector<std::string> graphs_;
 };
