@@ -48,11 +48,12 @@ class C10dBackends final : public Backends {
   std::string payload_name() const override { return name_of(payload_); }
   std::string note() const override { return meeting_.note; }
 
-  std::unique_ptr<Transport> make_payload(const std::string& name, const std::vector<int>& members) override {
+  std::unique_ptr<Transport> make_payload(const std::string& name, const std::vector<int>& members,
+                                          const LinkConfig& link) override {
     std::unique_ptr<Transport> out = plain(name + "/payload", members);
-    if (!is_linked()) return out;
-    return make_linked_transport(std::move(out), link_of(config_.link.latency_us, config_.link.gbit_per_s),
-                                 group_of(members), name + "/link");
+    if (!is_emulated(link)) return out;
+    return make_linked_transport(std::move(out), link_of(link.latency_us, link.gbit_per_s), group_of(members),
+                                 name + "/link");
   }
   std::unique_ptr<Transport> make_control(const std::string& name, const std::vector<int>& members) override {
     return gloo(name + "/control", members);
@@ -108,7 +109,7 @@ class C10dBackends final : public Backends {
     return make_ring_transport(group_of(members), name);
   }
 
-  bool is_linked() const { return config_.link.latency_us > 0 || config_.link.gbit_per_s > 0; }
+  static bool is_emulated(const LinkConfig& link) { return link.latency_us > 0 || link.gbit_per_s > 0; }
 
   std::unique_ptr<Transport> nccl(const std::string& name, const std::vector<int>& members) {
     const auto store = c10::make_intrusive<c10d::PrefixStore>(name, meeting_.store);
@@ -135,10 +136,12 @@ class C10dBackends final : public Backends {
   /// Ranks that connect in different ways would wait for each other until they give up.
   void compare_settings() const {
     const GroupMeeting group = everyone();
-    const std::string mine = fmt::format(
-        "comm.backend = {}\ncomm.link.latency_us = {:g}\ncomm.link.gbit_per_s = {:g}\nthe device = {}\n",
-        name_of(config_.backend), config_.link.latency_us, config_.link.gbit_per_s,
-        on_cuda_ ? "cuda" : "cpu");
+    std::string mine = fmt::format("comm.backend = {}\n", name_of(config_.backend));
+    for (const auto& [key, link] :
+         {std::pair{"comm.link", config_.link}, std::pair{"comm.node_link", config_.node_link}})
+      mine += fmt::format("{0}.latency_us = {1:g}\n{0}.gbit_per_s = {2:g}\n", key, link.latency_us,
+                          link.gbit_per_s);
+    mine += fmt::format("the device = {}\n", on_cuda_ ? "cuda" : "cpu");
     const auto first =
         first_difference(exchange_texts(group, "settings", mine, "settings of the ranks"), group.members);
     if (!first) return;
@@ -154,9 +157,11 @@ class C10dBackends final : public Backends {
   /// What comm.backend comes to here; Error (exit code 2) for one that cannot be.
   BackendKind chosen() const {
     const BackendKind wanted = config_.backend;
-    if (is_linked() && (on_cuda_ || !meeting_.on_one_machine)) {
-      throw Error("an emulated link joins ranks of one machine, on its CPU", "comm.link",
-                  "leave comm.link.latency_us and comm.link.gbit_per_s at 0 here");
+    const bool is_linked = is_emulated(config_.link) || is_emulated(config_.node_link);
+    if (is_linked && (on_cuda_ || !meeting_.on_one_machine)) {
+      throw Error("an emulated link joins ranks of one machine, on its CPU",
+                  is_emulated(config_.link) ? "comm.link" : "comm.node_link",
+                  "leave latency_us and gbit_per_s of comm.link and comm.node_link at 0 here");
     }
     if (wanted == BackendKind::automatic)
       return on_cuda_ ? BackendKind::nccl : meeting_.on_one_machine ? BackendKind::ring : BackendKind::gloo;

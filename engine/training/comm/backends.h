@@ -27,9 +27,9 @@ class Backends {
   virtual std::string note() const = 0;
 
   /// The transport of this process among `members` (ranks of the world; it is one of them); waits until all
-  /// of them are there. `name` sets groups apart.
-  virtual std::unique_ptr<Transport> make_payload(const std::string& name,
-                                                  const std::vector<int>& members) = 0;
+  /// of them are there. `name` sets groups apart; `link` is emulated, where it is one.
+  virtual std::unique_ptr<Transport> make_payload(const std::string& name, const std::vector<int>& members,
+                                                  const LinkConfig& link) = 0;
   virtual std::unique_ptr<Transport> make_control(const std::string& name,
                                                   const std::vector<int>& members) = 0;
 

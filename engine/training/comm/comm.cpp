@@ -60,7 +60,7 @@ Comm Comm::group(const std::vector<int>& ranks, const std::string& name) const {
   return part({ranks}, name);
 }
 
-Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& name) const {
+Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& name, Reach reach) const {
   std::string all;
   std::vector<int> mine;
   std::set<int> seen;
@@ -83,7 +83,7 @@ Comm Comm::part(const std::vector<std::vector<int>>& groups, const std::string& 
   core->name = (core_->is_world() ? "" : core_->name + "/") + name + "." +
                (mine.empty() ? "none" : std::to_string(core->members.front()));
   core->key = fmt::format("{}/{}.{}", core_->key, core_->groups_made++, mine.empty() ? -1 : mine.front());
-  if (!mine.empty()) core->open();
+  if (!mine.empty()) core->open(reach);
   return Comm(std::move(core));
 }
 
@@ -189,6 +189,15 @@ void Comm::set_seam(std::shared_ptr<CommSeam> seam) { core_->shared->seam = std:
 void Comm::backward(const BackwardPass& pass) { core_->shared->seam->backward(*core_, pass); }
 
 CommCounts Comm::counts() const { return core_->counts; }
+
+void Comm::leave_span(std::string_view track, std::string_view name, std::int64_t begin_us,
+                      std::int64_t end_us, std::int64_t bytes) const {
+  const CommShared& shared = *core_->shared;
+  if (shared.spans == nullptr || !shared.spans->wants(shared.step)) return;
+  Span span{.track = track, .name = name, .step = shared.step, .begin_us = begin_us, .end_us = end_us};
+  span.bytes = bytes;
+  shared.spans->add(span);
+}
 
 void Comm::tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder) {
   core_->shared->spans = spans;

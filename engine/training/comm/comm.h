@@ -52,7 +52,8 @@ class Comm {
   Comm group(const std::vector<int>& ranks, const std::string& name) const;
   /// Makes several groups at once, such as those of one axis of a mesh, and returns this rank's. No rank is
   /// in two.
-  Comm part(const std::vector<std::vector<int>>& groups, const std::string& name) const;
+  Comm part(const std::vector<std::vector<int>>& groups, const std::string& name,
+            Reach reach = Reach::between_nodes) const;
   /// Ranks of the world in this group, by rank.
   const std::vector<int>& members() const;
 
@@ -88,6 +89,10 @@ class Comm {
   void backward(const BackwardPass& pass);
   /// Where spans go, and who hears what this rank does; both outlive this.
   void tell(SpanWriter* spans, StatusSlot* status, const std::filesystem::path& status_folder);
+
+  /// Leaves a span of what this rank does beside its collectives, where spans go.
+  void leave_span(std::string_view track, std::string_view name, std::int64_t begin_us, std::int64_t end_us,
+                  std::int64_t bytes) const;
 
   // What is recorded in a graph (cuda/graph.h) and replayed runs without this Comm.
   /// Between `true` and `false` collectives of this world and all its groups are put into a graph: nobody

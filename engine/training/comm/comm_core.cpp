@@ -92,14 +92,16 @@ CommCore::~CommCore() {
                                                                          : RankPhase::done);
 }
 
-void CommCore::open() {
+void CommCore::open(Reach reach) {
   if (size() == 1) {
     payload = make_solo_transport();
     control = make_solo_transport();
     return;
   }
   control = backends->make_control(key, members);
-  payload = backends->make_payload(key, members);
+  const bool has_own_link = config.node_link.latency_us > 0 || config.node_link.gbit_per_s > 0;
+  payload = backends->make_payload(
+      key, members, reach == Reach::inside_node && has_own_link ? config.node_link : config.link);
   board = backends->make_board(key, members);
 }
 

@@ -60,7 +60,7 @@ class CommCore final : public CommGroup, public std::enable_shared_from_this<Com
   CommCore& operator=(const CommCore&) = delete;
 
   /// Makes the transports; waits for the other members.
-  void open();
+  void open(Reach reach = Reach::between_nodes);
 
   Work start(Collective job);
   /// What `start` does behind the seam.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "device/memory_ledger.h"
 #include "ring/ring_engine.h"
 
 namespace isobar {
@@ -57,7 +58,8 @@ class RingPending final : public Pending {
 class RingTransport final : public Transport {
  public:
   RingTransport(SharedMemory memory, int rank, int size)
-      : engine_(std::make_shared<RingEngine>(std::move(memory), rank, size)) {}
+      : held_(MemoryCategory::communication, memory.bytes()),
+        engine_(std::make_shared<RingEngine>(std::move(memory), rank, size)) {}
   std::string name() const override { return "ring"; }
   int rank() const override { return engine_->rank(); }
   int size() const override { return engine_->size(); }
@@ -108,6 +110,7 @@ class RingTransport final : public Transport {
     return std::make_unique<RingPending>(engine_, engine_->start(std::move(request)));
   }
 
+  HeldMemory held_;  ///< what all ranks have in common counts for each
   std::shared_ptr<RingEngine> engine_;
 };
 

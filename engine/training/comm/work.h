@@ -25,6 +25,10 @@ struct CommCounts {
                                 ///< all-reduce of S bytes, as a ring does
 };
 
+/// Which emulated link a group has: comm.node_link where one is set and all its ranks count as one node, else
+/// comm.link.
+enum class Reach { between_nodes, inside_node };
+
 class CommCore;
 
 /// A collective under way. It must be waited for: the tensor is in use until

@@ -212,6 +212,8 @@ const AddScenario other_setting{"other_setting", [](const Words& words) {
                                     config.backend = named<BackendKind>(words.at(2));
                                   if (environment.rank == 1 && words.at(1) == "latency")
                                     config.link.latency_us = std::stod(words.at(2));
+                                  if (environment.rank == 1 && words.at(1) == "node_link")
+                                    config.node_link.gbit_per_s = std::stod(words.at(2));
                                   Comm comm(environment, config, false);
                                   return 0;
                                 }};

@@ -10,14 +10,18 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include <cmath>
 #include <csignal>
 
 #include "comm/c10d_transport.h"
+#include "comm/comm.h"
 #include "comm/linked_transport.h"
 #include "comm/meeting.h"
 #include "comm/ring_transport.h"
 #include "core/clock.h"
 #include "core/waiting.h"
+#include "formula/link.h"
+#include "launch/mesh.h"
 #include "support/event_clock.h"
 #include "support/rank_scenarios.h"
 
@@ -169,6 +173,52 @@ int agree_on_ends(const std::vector<std::string>&) {
   return 0;
 }
 
+/// Two nodes of two ranks. Words: Gb/s of comm.link, Gb/s of comm.node_link, 0 = none. Each group's
+/// collectives take what its own link makes of them, and count for themselves.
+int nested_links(const std::vector<std::string>& words) {
+  const EventClock clock(4);  // this thread and the rings of the world, the node and what goes between nodes
+  at::set_num_threads(1);
+  CommConfig config;
+  config.backend = BackendKind::ring;
+  config.timeout_s = kTimeout_s;
+  config.link = {.latency_us = 1000, .gbit_per_s = std::stod(words.at(0))};
+  config.node_link.gbit_per_s = std::stod(words.at(1));
+  if (config.node_link.gbit_per_s > 0) config.node_link.latency_us = 100;
+  Comm world(read_rank_environment(), config, false);
+  const Mesh mesh("tp-cp-pp-dp", {.dp = 4, .shard = 2}, world.size());
+  Comm node = world.part(mesh.groups("shard"), "shard", Reach::inside_node);
+  Comm copies = world.part(mesh.groups("copies"), "copies");
+  const Link between = link_of(config.link.latency_us, config.link.gbit_per_s);
+  const Link inside = config.node_link.gbit_per_s > 0
+                          ? link_of(config.node_link.latency_us, config.node_link.gbit_per_s)
+                          : between;
+  const at::Tensor whole = at::ones({100'000});
+  const double bytes = 400'000;
+  int wrong = 0;
+  for (const auto& [comm, link] : {std::pair{&node, inside}, {&copies, between}, {&world, between}}) {
+    const int n = comm->size();
+    const at::Tensor part = at::zeros({whole.numel() / n});
+    const auto took = [](Work work) {
+      const CollectiveTimes times = work.wait();
+      return static_cast<double>(times.end_us - times.begin_us);
+    };
+    const std::vector<std::pair<double, double>> seen = {
+        {took(comm->all_reduce(whole, Reduce::sum, "a")), ring_all_reduce_us(link, n, bytes)},
+        {took(comm->reduce_scatter(part, whole, Reduce::sum, "b")), ring_half_us(link, n, bytes)},
+        {took(comm->all_gather(whole, part, "c")), ring_half_us(link, n, bytes)},
+        {took(comm->broadcast(whole, 0, "d")), broadcast_us(link, n, bytes)}};
+    for (const auto& [measured_us, expected_us] : seen) {
+      if (std::abs(measured_us - expected_us) <= 2) continue;
+      fmt::print("{} ranks: {:.0f} us, {:.1f} expected\n", n, measured_us, expected_us);
+      ++wrong;
+    }
+    const std::int64_t sent = (n - 1) * 1'600'000LL / n + (comm->rank() == 0 ? 400'000 : 0);
+    if (comm->counts().calls != 4 || comm->counts().wire_bytes != sent) ++wrong;
+  }
+  return wrong;
+}
+
+const AddScenario nested{"nested", nested_links};
 const AddScenario types{"types", compare_types};
 const AddScenario means{"means", compare_means};
 const AddScenario lost{"lost", lose_a_rank};

@@ -74,6 +74,9 @@ TEST_CASE("ranks with other settings are refused before they connect") {
   INFO(said(ended));
   CHECK(ended.code == 2);
   CHECK_THAT(errors_of(ended, ended.first), says("rank 1: comm.link.latency_us = 100"));
+  ended = run(2, {"other_setting", "gloo", "node_link", "10"});
+  INFO(said(ended));
+  CHECK_THAT(errors_of(ended, ended.first), says("rank 1: comm.node_link.gbit_per_s = 10"));
 }
 
 TEST_CASE("what another launch left in the folder is no news of this one") {

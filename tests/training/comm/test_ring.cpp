@@ -56,3 +56,11 @@ TEST_CASE("an emulated link covers every collective, and all ranks agree about w
   CHECK(ended.code == 0);
   CHECK_FALSE(ended.timed_out);
 }
+
+TEST_CASE("a group inside a node has its own emulated link, and all others that between nodes") {
+  const auto [link, node_link] = GENERATE(std::pair{"0.5", "10"}, std::pair{"1", "0"});
+  const RanksEnded ended = run_scenario(4, {"nested", link, node_link});
+  INFO(said(ended));
+  CHECK(ended.code == 0);
+  CHECK_FALSE(ended.timed_out);
+}
