@@ -5,6 +5,7 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty_strided.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
@@ -48,12 +49,33 @@ at::Tensor weight_gradient(const at::Tensor& leaf, const at::Tensor& dy, const a
   return {};
 }
 
+/// What a node of the graph keeps until it goes, beside tensors.
+template <class T>
+struct Held : torch::CustomClassHolder {
+  explicit Held(T of) : value(std::move(of)) {}
+  T value;
+};
+
+template <class T>
+void hold(AutogradContext* context, const char* name, T value) {
+  context->saved_data[name] =
+      at::IValue::make_capsule(c10::static_intrusive_pointer_cast<torch::CustomClassHolder>(
+          c10::make_intrusive<Held<T>>(std::move(value))));
+}
+
+template <class T>
+c10::intrusive_ptr<Held<T>> held(AutogradContext* context, const char* name) {
+  return c10::static_intrusive_pointer_cast<Held<T>>(context->saved_data[name].toCapsule());
+}
+
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& leaf,
                             const at::Tensor& values, const std::optional<at::Tensor>& bias_leaf,
-                            const std::optional<at::Tensor>& bias) {
-    context->save_for_backward({x, leaf, values});
+                            const std::optional<at::Tensor>& bias, const LinearForm& form) {
+    context->save_for_backward({form.input ? form.input->from : x, leaf, values});
     context->saved_data["has_bias"] = bias_leaf.has_value();
+    if (form.input) hold(context, "remade", form.input->value);
+    if (!form.value_wanted) return at::empty_strided({x.size(0), values.size(0)}, {0, 0}, x.options());
     return bias ? at::addmm(*bias, x, values.t()) : at::mm(x, values.t());
   }
 
@@ -61,9 +83,18 @@ struct LinearFunction : Function<LinearFunction> {
     refuse_second_derivative("linear");
     const variable_list saved = context->get_saved_variables();
     const at::Tensor& dy = dy_list[0];
-    Gradients out(5);
+    const bool is_remade = context->saved_data.count("remade") > 0;
+    Gradients out(6);
+    // What is made again goes before the gradient of the input, which is as large, is there.
+    const auto of_weight = [&] {
+      out[1] = weight_gradient(
+          saved[1], dy,
+          is_remade ? held<std::shared_ptr<RemadeValue>>(context, "remade")->value->take(saved[0])
+                    : saved[0]);
+    };
+    if (is_remade) of_weight();
     if (context->needs_input_grad(0)) out[0] = dy.mm(saved[2]);
-    out[1] = weight_gradient(saved[1], dy, saved[0]);
+    if (!is_remade) of_weight();
     if (context->saved_data["has_bias"].toBool())
       out[3] = dy.sum(at::IntArrayRef{0}, /*keepdim=*/false, at::kFloat);
     return out;
@@ -202,25 +233,33 @@ struct HeadLossFunction : Function<HeadLossFunction> {
   }
 };
 
-/// What a node of the graph keeps until backward.
-struct KeptCall : torch::CustomClassHolder {
-  explicit KeptCall(WithGradient::Call of) : call(std::move(of)) {}
-  WithGradient::Call call;
-};
-
 struct CallsFunction : Function<CallsFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const WithGradient& calls) {
-    context->saved_data["backward"] =
-        at::IValue::make_capsule(c10::static_intrusive_pointer_cast<torch::CustomClassHolder>(
-            c10::make_intrusive<KeptCall>(calls.backward)));
+    hold(context, "backward", calls.backward);
     if (calls.in_place) context->mark_dirty({x});
     return calls.forward(x);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& dy) {
-    const auto kept =
-        c10::static_intrusive_pointer_cast<KeptCall>(context->saved_data["backward"].toCapsule());
-    return {kept->call(dy[0]), at::Tensor()};
+    return {held<WithGradient::Call>(context, "backward")->value(dy[0]), at::Tensor()};
+  }
+};
+
+struct PairFunction : Function<PairFunction> {
+  static variable_list forward(AutogradContext* context, const at::Tensor& first, const at::Tensor& second,
+                               const std::vector<at::Tensor>& kept, const PairWithGradient& calls) {
+    context->save_for_backward(kept);
+    context->set_materialize_grads(false);
+    hold(context, "backward", calls.backward);
+    const TensorPair out = calls.forward({first, second});
+    return {out[0], out[1]};
+  }
+
+  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
+    refuse_second_derivative("recomputed");
+    const auto call = held<decltype(PairWithGradient::backward)>(context, "backward");
+    const TensorPair out = call->value(context->get_saved_variables(), {gradients[0], gradients[1]});
+    return {out[0], out[1], at::Tensor(), at::Tensor()};
   }
 };
 
@@ -230,9 +269,15 @@ at::Tensor with_gradient(const at::Tensor& x, const WithGradient& calls) {
   return CallsFunction::apply(x, calls);
 }
 
-at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias) {
+TensorPair with_gradient(const TensorPair& inputs, const std::vector<at::Tensor>& kept,
+                         const PairWithGradient& calls) {
+  const variable_list out = PairFunction::apply(inputs[0], inputs[1], kept, calls);
+  return {out[0], out[1]};
+}
+
+at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias, const LinearForm& form) {
   return LinearFunction::apply(x, weight.leaf, weight.values, optional_of(bias.leaf),
-                               optional_of(bias.values));
+                               optional_of(bias.values), form);
 }
 
 at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const at::Tensor& bias,

@@ -6,8 +6,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "fused/operations.h"
+#include "fused/remade.h"
 
 namespace isobar {
 
@@ -17,11 +19,18 @@ struct Weight {
   at::Tensor values;  ///< the leaf itself, or a cast of it
 };
 
+struct LinearForm {
+  std::optional<Remade> input = {};  ///< x is not kept but made again
+  /// False: only backward is asked for, and nothing is multiplied; the values of the result mean nothing.
+  bool value_wanted = true;
+};
+
 /// x W^T + b: [R, inputs] -> [R, outputs], both of the type of W's values. `bias` has that type too, or is
 /// undefined; its leaf is not asked for here: it is `bias_leaf`. The gradient of W goes straight into the
 /// leaf's .grad, where there is one: a matrix product that adds, instead of one that writes and a pass that
 /// adds.
-at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias = {});
+at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias = {},
+                  const LinearForm& form = {});
 
 /// patches W^T + b + positions, [B N, C P P] -> [B N, E] float32. patches want no gradient.
 at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const at::Tensor& bias,

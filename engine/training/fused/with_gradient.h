@@ -2,7 +2,9 @@
 // Operations with a gradient of their own, as autograd sees them.
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <functional>
+#include <vector>
 
 namespace isobar {
 
@@ -15,5 +17,18 @@ struct WithGradient {
 
 /// forward(x), as a node of the graph that holds `backward`.
 at::Tensor with_gradient(const at::Tensor& x, const WithGradient& calls);
+
+using TensorPair = std::array<at::Tensor, 2>;
+
+struct PairWithGradient {
+  std::function<TensorPair(const TensorPair& inputs)> forward;  ///< autograd does not look inside
+  /// The gradients of the inputs, of those of the results, of which one may be undefined; `kept` as they were
+  /// handed in. Whatever else it holds lives as long as the graph.
+  std::function<TensorPair(const std::vector<at::Tensor>& kept, const TensorPair& gradients)> backward;
+};
+
+/// forward(inputs), as a node of the graph that holds `kept` until backward is through.
+TensorPair with_gradient(const TensorPair& inputs, const std::vector<at::Tensor>& kept,
+                         const PairWithGradient& calls);
 
 }  // namespace isobar

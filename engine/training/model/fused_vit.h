@@ -8,30 +8,12 @@
 #include <vector>
 
 #include "config/config.h"
-#include "fused/functions.h"
+#include "model/leaves.h"
 #include "model/parameters.h"
+#include "model/unit_watch.h"
 #include "model/vit.h"
 
 namespace isobar {
-
-/// The parameters of a linear layer; `bias` is undefined for none.
-struct LinearLeaves {
-  at::Tensor weight, bias;
-  std::string name;  ///< its module: what the parameters' names begin with
-};
-
-struct NormLeaves {
-  at::Tensor weight, bias;
-  RunningMoments running;  ///< moments of a norm over the batch
-  std::string name;
-};
-
-struct BlockLeaves {
-  NormLeaves norm1, norm2;
-  LinearLeaves qkv;  ///< [3E, E] and [3E] over those of q, k and v, with fusion.qkv
-  LinearLeaves q, k, v, proj, fc1, fc2;
-  std::string attention_name, mlp_name;
-};
 
 class FusedVit {
  public:
@@ -50,6 +32,26 @@ class FusedVit {
   /// never an image.
   at::Tensor loss(const at::Tensor& image, const at::Tensor& target) const;
 
+  /// From now on what `kind` names is computed again in backward instead of being kept, with `block` of
+  /// `every` blocks together; bytes and operations: formula/recompute.h. Gradients are those of `none`, to
+  /// the bit where operations give the same bits for the same values, as on a CPU. Norms go over each token.
+  /// A graph must not outlive this. Under NoGradGuard nothing is kept anyway, and nothing changes.
+  ///
+  /// A block is a function of the residual stream and of its norm, which gives the stream behind attention
+  /// and fc2's product; the sum of these two, and the norm of it, are left to what comes behind, which keeps
+  /// that sum as every block's first norm does. So the first input is there already, the second one is its
+  /// norm, and fc2's product need not be multiplied again.
+  void checkpoint(CheckpointKind kind, std::int64_t every = 1);
+
+  /// From now on a pass that is recorded sets this share of the values of each branch, attention's and the
+  /// MLP's, to zero, and scales the others by 1 / (1 - share). A byte a value is kept, but for what is
+  /// computed again. Drawn from the device's default generator. One rank has all of a layer.
+  void dropout(double share) { dropout_ = share; }
+
+  /// `watch`, which outlives this, is called around each unit of all passes from now on. Where blocks are
+  /// computed again it is in backward: begin_forward of the first one behind begin_backward of the last.
+  void watch_units(UnitWatch& watch) { watch_ = &watch; }
+
   const VitShape& shape() const { return plain_.shape(); }
 
  private:
@@ -66,6 +68,10 @@ class FusedVit {
   at::Tensor positions_;  ///< [1, N, E]
   std::vector<BlockLeaves> blocks_;
   NormLeaves norm_;
+  CheckpointKind checkpoint_ = CheckpointKind::none;
+  std::int64_t every_ = 1;
+  double dropout_ = 0;
+  UnitWatch* watch_ = nullptr;
 };
 
 }  // namespace isobar

@@ -6,7 +6,6 @@
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/zeros.h>
-#include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,11 +16,12 @@
 #include "core/error.h"
 #include "core/random.h"
 #include "core/text.h"
+#include "device/memory_ledger.h"
 
 namespace isobar {
 namespace {
 
-constexpr std::int64_t kAlignment = 16;  // floats: every parameter starts on a cache line of its own
+constexpr std::int64_t kAlignment = kAlignedFloats;
 constexpr double kStd = 0.02;
 constexpr double kCut = 2.0;
 
@@ -125,8 +125,7 @@ const Parameters::Joint* Parameters::joint_of(std::size_t index) const {
 }
 
 at::Tensor Parameters::join(const std::vector<std::string>& names) {
-  if (values_.defined())
-    throw Error("parameters are joined before they get their places", "", "", Exit::failed);
+  if (!own_.empty()) throw Error("parameters are joined before they get their places", "", "", Exit::failed);
   Joint joint;
   std::vector<std::int64_t> shape;
   for (const std::string& name : names) {
@@ -176,9 +175,9 @@ std::vector<ParameterLeaf> Parameters::leaves() const {
   return out;
 }
 
-std::int64_t Parameters::lay_out(const std::vector<std::size_t>& order) {
+std::int64_t Parameters::lay_out(const std::vector<std::size_t>& order, std::int64_t begin) {
   const std::vector<std::vector<std::size_t>> members = leaf_members();
-  std::int64_t end = 0;
+  std::int64_t end = begin;
   for (const std::size_t leaf : order) {
     for (const std::size_t member : members[leaf]) {  // no gaps within: a leaf is one piece of memory
       all_[member].flat_begin = end;
@@ -186,37 +185,51 @@ std::int64_t Parameters::lay_out(const std::vector<std::size_t>& order) {
     }
     end = aligned(end);
   }
-  return end + kAlignment;  // behind the last parameter is padding too, and a kernel may run over it
+  return end;
 }
 
 void Parameters::move_in() {
   const auto move = [&](const at::Tensor& leaf, std::int64_t begin) {
-    const auto view = [&](const at::Tensor& flat) {
-      return flat.narrow(0, begin, leaf.numel()).view(leaf.sizes());
+    const auto view = [&](const at::Tensor& flat, std::int64_t at) {
+      return flat.narrow(0, at, leaf.numel()).view(leaf.sizes());
     };
-    leaf.set_data(view(values_));
-    leaf.mutable_grad() = view(gradients_);
+    const ParameterBucket* const bucket = has_buckets() ? &bucket_at(begin) : nullptr;
+    const std::int64_t in_bucket = bucket == nullptr ? 0 : begin - bucket->begin;
+    leaf.set_data(values_.defined() ? view(values_, begin) : view(bucket->values.tensor(), in_bucket));
+    leaf.mutable_grad() =
+        gradients_.defined() ? view(gradients_, begin) : view(bucket->gradients.tensor(), in_bucket);
   };
   for (const Parameter& parameter : all_) move(parameter.tensor, parameter.flat_begin);
   for (const Joint& joint : joints_) move(joint.leaf, all_[joint.members.front()].flat_begin);
 }
 
 void Parameters::materialise(std::int64_t seed, c10::Device device) {
-  std::vector<std::size_t> declared(leaf_members().size());
-  std::iota(declared.begin(), declared.end(), std::size_t{0});
-  values_ = at::zeros({lay_out(declared)}, at::TensorOptions(at::kFloat).device(device));
-  gradients_ = at::zeros_like(values_);
   const at::NoGradGuard no_grad;
-  move_in();
-  for (const Parameter& parameter : all_)
-    at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, seed));
+  if (has_buckets()) {
+    make_buckets(device);
+    move_in();
+    first_values_of_buckets(seed);
+  } else {
+    std::vector<std::size_t> declared(leaf_members().size());
+    std::iota(declared.begin(), declared.end(), std::size_t{0});
+    // Behind the last parameter is padding too, and a kernel may run over it.
+    values_ = held_zeros(MemoryCategory::weights, lay_out(declared, 0) + kAlignment,
+                         at::TensorOptions(at::kFloat).device(device));
+    gradients_ = held_zeros(MemoryCategory::gradients, values_.numel(), values_.options());
+    own_ = {{.begin = 0, .values = values_, .gradients = gradients_}};
+    move_in();
+    for (const Parameter& parameter : all_)
+      at::Tensor(parameter.tensor.detach()).copy_(initial_values(parameter, seed));
+  }
+  const MemoryScope scope(MemoryCategory::weights);
   for (Buffer& buffer : buffers_)
-    buffer.tensor.set_data(at::full(buffer.tensor.sizes(), buffer.fill, values_.options()));
+    buffer.tensor.set_data(at::full(buffer.tensor.sizes(), buffer.fill, options()));
 }
 
 void Parameters::follow(const at::Tensor& flat) { followers_.emplace_back(flat.getIntrusivePtr()); }
 
 void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
+  if (has_buckets()) throw Error("parameters that are shared out keep their places", "", "", Exit::failed);
   const std::vector<ParameterLeaf> before = leaves();
   std::vector<bool> seen(before.size(), false);
   for (const std::size_t leaf : order) {
@@ -226,7 +239,7 @@ void Parameters::lay_out_again(const std::vector<std::size_t>& order) {
     throw Error(fmt::format("a layout of {} leaves must name each of them once", before.size()),
                 fmt::format("order [{}]", joined(order)), "", Exit::failed);
   }
-  lay_out(order);
+  lay_out(order, 0);
   const std::vector<ParameterLeaf> after = leaves();
   const at::NoGradGuard no_grad;
   const auto move = [&](at::Tensor flat) {  // within its memory: its holders see the new layout
@@ -258,7 +271,9 @@ std::int64_t whole_count_of(const Parameters& parameters) {
 }
 
 void Parameters::zero_gradients() {
-  if (!piles_up_) seams::zero_gradients(gradients_);
+  if (piles_up_) return;
+  if (gradients_.defined()) return seams::zero_gradients(gradients_);
+  for (OwnPiece& piece : own_) seams::zero_gradients(piece.gradients);
 }
 
 }  // namespace isobar

@@ -1,7 +1,8 @@
 #pragma once
 // The one registry of a model's parameters: names, places, values and gradients; and of its buffers.
 // Values and gradients each lie in one flat buffer, and every parameter and its .grad is a view of them.
-// Buckets, sharding, accumulation and graph capture are later ways of cutting these two buffers.
+// Buckets, sharding, accumulation and graph capture are later ways of cutting these two buffers. Where ranks
+// share parameters out (share_out) the buffers are cut into buckets, which may be here in part only.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -9,8 +10,12 @@
 #include <vector>
 
 #include "core/seam.h"
+#include "model/parameter_store.h"
 
 namespace isobar {
+
+/// Every parameter starts on a cache line of its own.
+inline constexpr std::int64_t kAlignedFloats = 16;
 
 namespace seams {
 
@@ -19,40 +24,6 @@ inline constinit Seam<void(at::Tensor& gradients)> zero_gradients{
     [](at::Tensor& gradients) { gradients.zero_(); }};
 
 }  // namespace seams
-
-/// How a parameter starts. Values depend on (seed, name, full shape) only, never on the order in which layers
-/// are made.
-enum class Init {
-  zeros,
-  ones,
-  truncated_normal,  ///< standard deviation 0.02, cut at +-2 (never met)
-  fan_in_uniform     ///< uniform in +-1/sqrt(values per output), PyTorch's default for convolutions
-};
-
-/// Which part of the full parameter this process holds. The default is all of it.
-struct Shard {
-  std::int64_t dim = 0;
-  std::int64_t index = 0;
-  std::int64_t count = 1;
-  bool draws_own = true;  ///< false: its first values are those of part 0
-
-  std::int64_t drawn() const { return draws_own ? index : 0; }
-};
-
-struct ParameterSpec {
-  std::string name;                      ///< name in the tutorial's state_dict
-  std::vector<std::int64_t> full_shape;  ///< over all shards
-  Init init = Init::zeros;
-  std::int64_t fan_in = 0;  ///< values that feed one output, for Init::fan_in_uniform
-  Shard shard = {};
-  /// Each rank of a model computes a part of its gradient only (TensorParallel::sum_partial_gradients).
-  bool sums_over_tp = false;
-};
-
-struct Parameter : ParameterSpec {
-  at::Tensor tensor;            ///< the local part, a leaf that wants a gradient
-  std::int64_t flat_begin = 0;  ///< first element in the flat buffers, known after `materialise`
-};
 
 /// What autograd sees as one piece: a parameter, or several that were joined.
 struct ParameterLeaf {
@@ -71,7 +42,7 @@ struct Buffer {
   bool saved = true;
 };
 
-class Parameters {
+class Parameters : public ParameterStore {
  public:
   /// Declares a parameter; the tensor has its shape at once and its place after `materialise`. A name taken
   /// twice, or a dimension that `shard.count` does not divide, is an Error.
@@ -93,8 +64,13 @@ class Parameters {
   /// The parameter of this name; an Error when there is none.
   const Parameter& find(const std::string& name) const;
 
+  /// Ranks share values, gradients, or what updates them: each bucket of `layout` is as long as all its
+  /// leaves, padded, and this rank owns one part of it. Before `materialise`, once. Error (exit code 1)
+  /// unless each leaf is in one bucket.
+  void share_out(SharedLayout layout);
+
   /// Lays all parameters out in the two flat buffers on `device` and gives them, and buffers, their first
-  /// values.
+  /// values. Values that do not stay are there for one bucket at a time.
   void materialise(std::int64_t seed, c10::Device device);
 
   /// In the order in which they were declared, whatever the layout; after `materialise`.
@@ -111,14 +87,13 @@ class Parameters {
 
   const std::vector<Parameter>& all() const { return all_; }  ///< in the order of the tutorial's state_dict
 
-  const at::Tensor& values() const { return values_; }        ///< [padded count] float32
-  const at::Tensor& gradients() const { return gradients_; }  ///< [padded count] float32, padding stays 0
-
-  /// Zeroes the gradients in place: the views stay, which torch's own zero_grad would destroy.
+  /// Zeroes the gradients in place: the views stay, which torch's own zero_grad would destroy. Of those that
+  /// do not stay, the own ones.
   void zero_gradients();
   /// From now on zero_gradients leaves them as they are, and those of all steps pile up: a mistake on
   /// purpose.
   void pile_up_gradients() { piles_up_ = true; }
+  bool piles_up() const { return piles_up_; }
 
  private:
   struct Joint {
@@ -129,17 +104,18 @@ class Parameters {
   const Joint* joint_of(std::size_t index) const;
   /// Positions in all_ of the parameters of each leaf.
   std::vector<std::vector<std::size_t>> leaf_members() const;
-  /// Gives every parameter its place, leaf by leaf; returns the padded length, the same for every order.
-  std::int64_t lay_out(const std::vector<std::size_t>& order);
-  /// Makes all leaves and their gradients views of the flat buffers.
+  /// Gives every parameter of these leaves its place, from `begin` on; returns where they end, which is the
+  /// same for every order.
+  std::int64_t lay_out(const std::vector<std::size_t>& order, std::int64_t begin);
+  /// Makes all leaves and their gradients views of the flat buffers, or of buckets.
   void move_in();
+  void make_buckets(c10::Device device);
+  void first_values_of_buckets(std::int64_t seed);
   void check_new(const std::string& name) const;
 
   std::vector<Parameter> all_;
   std::vector<Joint> joints_;
   std::vector<Buffer> buffers_;
-  at::Tensor values_;
-  at::Tensor gradients_;
   std::vector<c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>> followers_;
   std::int64_t layout_version_ = 0;
   bool piles_up_ = false;

@@ -32,9 +32,10 @@ void TensorParallel::sum_partial_gradients(Parameters& parameters) const {
   const at::NoGradGuard no_grad;
   std::vector<at::Tensor> parts;
   for (const Parameter& parameter : parameters.all()) {
-    if (parameter.sums_over_tp) parts.push_back(parameter.tensor.grad().view(-1));
+    if (parameter.sums_over_tp) parts.push_back(parameters.own_gradients(parameter));
   }
   const at::Tensor message = at::concat(parts);
+  if (message.numel() == 0) return;  // none of them is this replica's, on any rank of the model
   ranks_->all_reduce(message, "tp partial gradients");
   std::int64_t begin = 0;
   for (at::Tensor& part : parts) {
