@@ -9,6 +9,7 @@
 
 #include "config/fault.h"
 #include "core/error.h"
+#include "device/memory_ledger.h"
 #include "formula/compression.h"
 #include "train/gradient_sync.h"
 
@@ -37,6 +38,7 @@ class ShortPayloads final : public Payloads {
   void plan(const BucketsToSend& buckets) override {
     buckets_ = buckets;
     messages_.clear();
+    const MemoryScope scope(MemoryCategory::communication);
     for (const at::Tensor& stretch : buckets.stretches)
       messages_.push_back(at::empty(stretch.sizes(), stretch.options().dtype(type_)));
   }

@@ -8,6 +8,7 @@
 #include "compress/compression.h"
 #include "compress/factors.h"
 #include "config/fault.h"
+#include "device/memory_ledger.h"
 #include "formula/compression.h"
 
 namespace isobar {
@@ -46,6 +47,7 @@ class FactorPayloads : public Payloads {
       count += one.matrix.count();
     }
     const at::TensorOptions options = parameters.gradients().options();
+    const MemoryScope scope(MemoryCategory::communication);
     errors_ = at::zeros({count}, options);
     std::int64_t begin = 0;
     for (Leaf& leaf : leaves_) {
@@ -85,6 +87,7 @@ class FactorPayloads : public Payloads {
   /// `values` of each gradient travel, in these buckets.
   Messages messages(std::vector<PlannedBucket> plan, const std::vector<std::int64_t>& values) {
     Messages out{.plan = std::move(plan), .flat = {}, .parts = {}};
+    const MemoryScope scope(MemoryCategory::communication);
     for (const PlannedBucket& bucket : out.plan) {
       std::int64_t all = 0;
       for (std::size_t i = bucket.first; i < bucket.first + bucket.count; ++i) all += values[i];
@@ -184,6 +187,7 @@ class AlternatePayloads final : public FactorPayloads {
  public:
   AlternatePayloads(const Parameters& parameters, const CommConfig& config, std::int64_t seed)
       : FactorPayloads(parameters, config, seed) {
+    const MemoryScope scope(MemoryCategory::communication);
     for (Leaf& leaf : leaves_)
       if (leaf.rank > 0) leaf.p = at::empty({leaf.matrix.rows, leaf.rank}, errors_.options());
   }

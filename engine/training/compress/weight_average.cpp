@@ -5,11 +5,14 @@
 
 #include <utility>
 
+#include "device/memory_ledger.h"
+
 namespace isobar {
 
 WeightAverage::WeightAverage(Parameters& parameters, Comm& comm, const CommConfig& config, std::int64_t steps)
     : parameters_(parameters), comm_(comm), config_(config), steps_(steps) {
   if (!is_at_work() || !has_outer_step(config)) return;
+  const MemoryScope scope(MemoryCategory::communication);
   start_ = parameters.values().detach().clone();
   velocity_ = at::zeros_like(start_);
 }

@@ -12,6 +12,7 @@
 #include "data/loader.h"
 #include "device/device_clock.h"
 #include "device/load_cuda.h"
+#include "device/memory_ledger.h"
 #include "device/stream.h"
 
 namespace isobar {
@@ -127,6 +128,7 @@ CudaUploader::CudaUploader(const Dataset& dataset, std::int64_t batch_size, Slot
 std::shared_ptr<Arrival> CudaUploader::start(const FilledSlot& slot) {
   const c10::Stream stream = stream_ ? *stream_ : current_stream(device_);
   const c10::StreamGuard guard(stream);
+  const MemoryScope scope(MemoryCategory::batches);
   auto arrival = std::make_shared<CudaArrival>(device_);
   arrival->both = at::empty(shape_, on_device(at::kFloat));
   std::size_t bytes = arrival->both.nbytes();

@@ -6,6 +6,7 @@
 
 #include "core/clock.h"
 #include "data/fillers.h"
+#include "device/memory_ledger.h"
 #include "device/stream.h"
 
 namespace isobar {
@@ -98,6 +99,7 @@ std::string InlineLoader::text() const {
 
 Batch InlineLoader::load(std::int64_t position) {
   const std::int64_t cpu_us = thread_cpu_us();
+  const MemoryScope scope(MemoryCategory::batches);
   const at::Tensor both = at::empty(both_shape(dataset_, batch_size()), at::kFloat);
   const std::span<float> values(both.mutable_data_ptr<float>(), static_cast<std::size_t>(both.numel()));
   FillCost cost;

@@ -13,6 +13,7 @@
 #include "core/memory.h"
 #include "core/text.h"
 #include "device/load_cuda.h"
+#include "device/memory_ledger.h"
 #include "device/stream.h"
 
 namespace isobar {
@@ -54,9 +55,13 @@ class SlotUse {
 SlotAllocator slot_allocator(c10::Device device, bool pinned, std::shared_ptr<MemoryPromise> promise) {
   const c10::Device fetches = pinned ? device : c10::Device(c10::kCPU);
   return [fetches, promise = std::move(promise)](std::size_t bytes) {
-    const auto buffer = std::make_shared<HostBuffer>(bytes, fetches);
+    struct Slot {
+      HostBuffer buffer;
+      HeldMemory held;
+    };
+    const auto slot = std::shared_ptr<Slot>(new Slot{{bytes, fetches}, {MemoryCategory::batches, bytes}});
     promise->take(bytes);
-    return SlotMemory(buffer, buffer->bytes().data());
+    return SlotMemory(slot, slot->buffer.bytes().data());
   };
 }
 

@@ -36,12 +36,14 @@ void write_plan(const RunPlan& plan, const Trained& trained, RunOutput& output) 
                                     {"gradients_bytes", memory.gradients},
                                     {"moments_bytes", memory.moments},
                                     {"buffers_bytes", memory.buffers},
+                                    {"in_flight_bytes", memory.in_flight},
                                     {"activations_bytes", memory.activations},
                                     {"attention_bytes", memory.attention},
                                     {"working_bytes", memory.working},
                                     {"batches_bytes", memory.batches},
                                     {"program_bytes", memory.program},
-                                    {"predicted_bytes", memory.total()}})
+                                    {"host_bytes", memory.host},
+                                    {"predicted_bytes", plan.predicted_bytes()}})
     note.add(name, static_cast<std::int64_t>(bytes));
   output.write(note);
 }

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstring>
+#include <sstream>
+
 #include "config/resume.h"
 #include "core/clock.h"
 #include "core/error.h"
@@ -90,11 +93,45 @@ void Checkpoints::save() {
                                     human_seconds(static_cast<double>(duration_us) * 1e-6)));
 }
 
+/// Each rank of the first copy writes its share, all at a time, into the folder that rank 0 began.
+void Checkpoints::write_shares(CheckpointWriter* writer) {
+  Comm& world = groups_.world();
+  const bool writes = groups_.along("copies").rank() == 0;
+  const std::string aside = writer == nullptr ? "" : writer->aside().filename().string();
+  int files = 0, before = 0;
+  const std::vector<std::string> all =
+      world.all_gather_text((writes ? "writes " : "waits ") + aside, "checkpoint begun");
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (!all[rank].starts_with("writes")) continue;
+    ++files;
+    if (static_cast<int>(rank) < world.rank()) ++before;
+  }
+  std::string written;
+  if (writes) {
+    const std::filesystem::path folder =
+        recorder_.output().folder().checkpoints() / all.front().substr(std::strlen("writes "));
+    const ShareFile file =
+        save_share(folder, training_.parameters, training_.optimizer, groups_.model(), before, files);
+    written = fmt::format("{} {} {}", file.name, file.digest.bytes, file.digest.crc32c);
+  }
+  for (const std::string& one : world.all_gather_text(written, "checkpoint shares")) {
+    if (one.empty() || writer == nullptr) continue;
+    std::istringstream words(one);
+    std::string name;
+    FileDigest digest;
+    words >> name >> digest.bytes >> digest.crc32c;
+    writer->add(name, digest);
+  }
+}
+
 std::filesystem::path Checkpoints::write(const CheckpointState& so_far) {
   Comm& world = groups_.world();
   if (!groups_.speaks()) {  // rank 0 writes for all
     const bool has_a_piece = groups_.model().size() > 1 && groups_.along("dp").rank() == 0;
-    if (has_a_piece) save_training(nullptr, training_, plan_.device, groups_.model());
+    if (training_.parameters.is_shared_out())
+      write_shares(nullptr);
+    else if (has_a_piece)
+      save_training(nullptr, training_, plan_.device, groups_.model());
     world.barrier("checkpoint written");
     return {};
   }
@@ -103,6 +140,7 @@ std::filesystem::path Checkpoints::write(const CheckpointState& so_far) {
   output.board()->save(state);
   CheckpointWriter writer(output.folder().checkpoints(), progress_.steps_done);
   const TrainingCounts counts = save_training(&writer, training_, plan_.device, groups_.model());
+  if (training_.parameters.is_shared_out()) write_shares(&writer);
   state.batches = counts.batches;
   state.optimizer_steps = counts.optimizer_steps;
   writer.write_text(kStateFile, to_toml(state));

@@ -36,6 +36,7 @@ class Checkpoints {
 
  private:
   std::filesystem::path write(const CheckpointState& so_far);
+  void write_shares(CheckpointWriter* writer);
 
   const RunPlan& plan_;
   Training training_;

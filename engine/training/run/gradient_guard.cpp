@@ -3,6 +3,7 @@
 #include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "core/error.h"
@@ -21,7 +22,7 @@ bool is_finite(const at::Tensor& tensor) {
 
 std::string first_broken_gradient(const Parameters& parameters) {
   for (const Parameter& parameter : parameters.all()) {
-    if (!is_finite(parameter.tensor.grad())) return parameter.name;
+    if (!is_finite(parameters.own_gradients(parameter))) return parameter.name;
   }
   return "";
 }
@@ -29,14 +30,15 @@ std::string first_broken_gradient(const Parameters& parameters) {
 /// The last one whose gradient is not finite: backward goes from the last to the first, and met it first.
 std::string last_broken_gradient(const Parameters& parameters) {
   for (auto parameter = parameters.all().rbegin(); parameter != parameters.all().rend(); ++parameter) {
-    if (!is_finite(parameter->tensor.grad())) return parameter->name;
+    if (!is_finite(parameters.own_gradients(*parameter))) return parameter->name;
   }
   return "";
 }
 
 std::int64_t count_broken(const Parameters& parameters) {
   std::int64_t count = 0;
-  for (const Parameter& parameter : parameters.all()) count += is_finite(parameter.tensor.grad()) ? 0 : 1;
+  for (const Parameter& parameter : parameters.all())
+    count += is_finite(parameters.own_gradients(parameter)) ? 0 : 1;
   return count;
 }
 
@@ -50,9 +52,10 @@ std::string what_is_left(std::int64_t checkpoint_step) {
 }  // namespace
 
 std::string first_broken_weight(const Parameters& parameters) {
-  if (is_finite(parameters.values())) return "";
+  if (std::ranges::all_of(parameters.own(), [](const OwnPiece& own) { return is_finite(own.values); }))
+    return "";
   for (const Parameter& parameter : parameters.all()) {
-    if (!is_finite(parameter.tensor)) return parameter.name;
+    if (!is_finite(parameters.own_values(parameter))) return parameter.name;
   }
   return "";
 }
@@ -65,9 +68,8 @@ GradientGuard::GradientGuard(const Config& config, const Training& training, con
       ranks_(ranks),
       model_ranks_(model_ranks),
       guards_(config.run.measure != MeasureKind::synthetic) {
-  const at::Tensor& values = training.parameters.values();
-  if (has_streams(values.device()))
-    nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(values.device()));
+  const c10::Device device = training.parameters.options().device();
+  if (has_streams(device)) nonfinite_ = at::zeros({}, at::TensorOptions(at::kLong).device(device));
 }
 
 void GradientGuard::check(const Step& step) {
@@ -95,8 +97,9 @@ void GradientGuard::tell(std::int64_t index) const {
   if (const std::string weight = first_broken_weight(parameters); !weight.empty())
     throw Error("a weight is not a finite number", where + ", " + weight, left, Exit::failed);
   const std::int64_t broken = count_broken(parameters);
-  if (scales_loss() && (broken > 0 || model_ranks_ > 1)) return;  // the step is skipped
-  if (broken == 0 && model_ranks_ > 1) {
+  const bool has_a_part = model_ranks_ > 1 || parameters.is_shared_out();
+  if (scales_loss() && (broken > 0 || has_a_part)) return;  // the step is skipped
+  if (broken == 0 && has_a_part) {
     throw Error("a gradient is not a finite number in another rank's piece of the model", where, left,
                 Exit::failed);
   }

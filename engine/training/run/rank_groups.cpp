@@ -38,16 +38,24 @@ RankGroups::RankGroups(const RunPlan& plan, JoinRanks join_ranks) {
   world_ = join_ranks(plan.ranks, plan.config().comm, plan.device.is_cuda());
   StopSignals::hold();
   compare_ranks(world_, plan);
+  const Mesh mesh = plan.mesh();
   model_ = Comm::alone(plan.ranks.rank);
-  if (plan.config().mesh.tp == 1) return;
-  model_ = world_.part(plan.mesh().groups("tp"), "tp");
-  replicas_ = world_.part(plan.mesh().groups("dp"), "dp");
+  copies_ = Comm::alone(plan.ranks.rank);
+  if (plan.config().mesh.tp > 1) {
+    model_ = world_.part(mesh.groups("tp"), "tp");
+    replicas_ = world_.part(mesh.groups("dp"), "dp");
+  }
+  if (plan.config().mesh.shard == 0 || !plan.honours("mesh.shard")) return;
+  shard_ = world_.part(mesh.groups("shard"), "shard", Reach::inside_node);
+  copies_ = world_.part(mesh.groups("copies"), "copies");
 }
 
 Comm& RankGroups::along(const std::string& axis) {
   if (axis == "tp") return model_;
   if (axis == "dp") return replicas_ ? *replicas_ : world_;
-  throw Error("the mesh of this run has no axis " + axis, "", "tp, dp", Exit::failed);
+  if (axis == "shard") return shard_ ? *shard_ : along("dp");
+  if (axis == "copies") return copies_;
+  throw Error("the mesh of this run has no axis " + axis, "", "tp, dp, shard, copies", Exit::failed);
 }
 
 }  // namespace isobar

@@ -19,7 +19,9 @@ class RankGroups {
 
   Comm& world() { return world_; }
   /// Along an axis of the mesh (launch/mesh.h): "tp" = the ranks that share its model, "dp" = those that hold
-  /// the same piece of their models and average its gradients.
+  /// the same piece of their models and average its gradients, "shard" = neighbours among these, which hold
+  /// one set of states between them (mesh.shard; they count as a node, with comm.node_link), "copies" = those
+  /// of "dp" that hold the same share of the states. Where mesh.shard = 0 "shard" is "dp" itself.
   Comm& along(const std::string& axis);
   Comm& model() { return model_; }
   /// Whether this rank prints: one of several does.
@@ -29,6 +31,8 @@ class RankGroups {
   Comm world_;
   Comm model_;
   std::optional<Comm> replicas_;  ///< empty = all ranks hold the same
+  std::optional<Comm> shard_;     ///< empty = all replicas
+  Comm copies_;
 };
 
 }  // namespace isobar

@@ -7,6 +7,7 @@
 #include "core/clock.h"
 #include "device/memory.h"
 #include "fields/npy.h"
+#include "model/parameters.h"
 #include "run/recorder.h"
 #include "running/signals.h"
 
@@ -23,6 +24,10 @@ void add_sync(JsonLine& line, const SyncFigures& sync, bool sends) {
         .add("tp_wire_bytes", sync.tp_wire_bytes)
         .add("tp_wait_us", sync.tp_forward_wait_us + sync.tp_backward_wait_us);
   }
+  if (sync.node_calls > 0)
+    line.add("node_calls", sync.node_calls).add("node_wire_bytes", sync.node_wire_bytes);
+  if (sync.offload_down_bytes > 0)
+    line.add("offload_down_bytes", sync.offload_down_bytes).add("offload_up_bytes", sync.offload_up_bytes);
   if (sync.compress_us > 0)
     line.add("compress_us", sync.compress_us).add("comm_wait_us", sync.backward_wait_us);
   if (sync.waited_for >= 0) line.add("waited_for", sync.waited_for).add("waited_us", sync.waited_us);
@@ -78,15 +83,21 @@ void Recorder::add_figures(JsonLine& line, const PendingStep& step, const StepFi
   line.add("scale", figures.scale).add("skipped", summary_.skipped);
 }
 
-bool Recorder::watches_operators(std::int64_t index) const {
+std::int64_t Recorder::watched_step() const {
   constexpr std::int64_t kWarm = 2;  // libraries have chosen their kernels, and memory is there
   const Config& config = plan_.config();
-  if (config.run.measure == MeasureKind::io) return false;
+  if (config.run.measure == MeasureKind::io) return -1;
   std::int64_t last = std::max<std::int64_t>(1, summary_.warm_up_steps) - 1;
   // A step that is recorded as a graph is none to time, and of one that is replayed nothing is seen.
   const bool records = config.graph.enabled && plan_.honours("graph.enabled");
   if (records) last = std::min(last, config.graph.warmup - 1);
-  return index - progress_.first_step == std::min(kWarm, last);
+  return progress_.first_step + std::min(kWarm, last);
+}
+
+bool Recorder::records_memory(std::int64_t index) const {
+  if (plan_.config().run.measure == MeasureKind::io) return false;
+  const std::int64_t steps = progress_.steps - progress_.first_step;
+  return index - progress_.first_step == recorded_step(steps, watched_step() - progress_.first_step);
 }
 
 void Recorder::write_operators(std::int64_t index, JsonLine& step, const OperatorRecord& record) {
@@ -124,9 +135,11 @@ std::function<bool(std::int64_t, std::int64_t)> Recorder::live(const std::string
     Console& console = output_.console();
     if (console.is_terminal() && groups_.speaks()) console.progress(fmt::format("{} {}/{}", what, done, all));
     const int requested = StopSignals::requested();
-    if (groups_.model().size() == 1) return requested == 0;
-    // Ranks that share a model compute together, and stop together.
-    return groups_.model().start_max(requested, "stop while validating")() == 0;
+    // Ranks that compute together stop together: those that share a model, and those that gather weights.
+    const bool gathers = training_ != nullptr && !training_->parameters.shared_layout().whole_values;
+    Comm& together = gathers ? groups_.world() : groups_.model();
+    if (together.size() == 1) return requested == 0;
+    return together.start_max(requested, "stop while validating")() == 0;
   };
 }
 

@@ -1,5 +1,6 @@
 #include "run/recorder.h"
 
+#include <ATen/Context.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +9,8 @@
 #include <utility>
 
 #include "core/clock.h"
+#include "core/error.h"
+#include "core/files.h"
 #include "core/text.h"
 #include "device/memory.h"
 #include "device/stream.h"
@@ -18,6 +21,18 @@ namespace {
 
 constexpr std::int64_t kShowEvery_us = 2'000'000;  // plain lines, where nothing can be overwritten
 constexpr std::int64_t kLiveEvery_us = 100'000;
+
+/// What a step drops depends on the seed, the step and the rank: a run that continues draws what one without
+/// an end would have drawn.
+void seed_step(const Config& config, std::int64_t step, int rank) {
+  if (config.model.dropout == 0) return;
+  auto mixed = static_cast<std::uint64_t>(config.train.seed);
+  for (const auto part : {static_cast<std::uint64_t>(step), static_cast<std::uint64_t>(rank)}) {
+    mixed = (mixed + part + 1) * 0x9E3779B97F4A7C15U;  // 2^64 over the golden ratio: neighbours come apart
+    mixed ^= mixed >> 32U;                             // generators take the lower half
+  }
+  at::manual_seed(mixed);
+}
 
 }  // namespace
 
@@ -56,9 +71,12 @@ void Recorder::release() {
 Step Recorder::begin_step() {
   const std::int64_t index = progress_.steps_done;
   groups_.world().begin_step(index);
+  seed_step(plan_.config(), index, plan_.ranks.rank);
   if (faults_) faults_->begin(index);
-  probes_.begin(index, progress_.steps_per_epoch, watches_operators(index));
-  return {index, probes_.timer(output_.spans().wants(index)), *this};
+  const bool memory = records_memory(index);
+  if (memory) memory_step_ = index;
+  probes_.begin(index, progress_.steps_per_epoch, watches_operators(index), memory);
+  return {index, probes_.timer(memory || output_.spans().wants(index)), *this};
 }
 
 void Recorder::entered(Stage stage) {
@@ -77,9 +95,10 @@ void Recorder::finished(std::int64_t index, const StepResult& result, StageTimer
   if (faults_) faults_->ended(result.loss);
   const FetchedFigures fetched = fetch_figures(index, result);  // what it costs belongs to the step
   PendingStageTimes times = timer.finish();
+  probes_.end_memory(times.intervals());
   progress_.steps_done = index + 1;
   // Standing still for other ranks is no computing, and arithmetic is.
-  times.move(Stage::forward, Stage::comm, result.sync.tp_forward_wait_us);
+  times.move(Stage::forward, Stage::comm, result.sync.tp_forward_wait_us + result.sync.forward_wait_us);
   times.move(Stage::backward, Stage::comm, result.sync.tp_backward_wait_us + result.sync.backward_wait_us);
   times.move(Stage::comm, Stage::backward, result.sync.late_compress_us);
   PendingStep step{index,
@@ -195,6 +214,20 @@ void Recorder::show_step(std::int64_t index, const StepResult& result) {
                    /*keep=*/true);
 }
 
+void Recorder::write_memory() const {
+  const bool is_silent = plan_.fault.fault == Fault::rank0_log_only && !groups_.speaks();
+  if (!probes_.memory() || is_silent) return;
+  MemoryTimeline timeline = *probes_.memory();
+  timeline.rank = groups_.world().rank();
+  timeline.attempt = output_.attempt();
+  timeline.step = memory_step_;
+  try {
+    write_file_whole(output_.folder().memory_file(timeline.rank), memory_text(timeline));
+  } catch (const Error& error) {  // what was learned is safe: only this picture is missing
+    output_.console().line("  memory   the step that was recorded could not be written: " + error.text());
+  }
+}
+
 RunSummary Recorder::summary() const {
   RunSummary out = summary_;
   out.steps = progress_.steps_done;
@@ -203,8 +236,9 @@ RunSummary Recorder::summary() const {
   out.has_losses = !plan_.measures() && progress_.steps_done > 0;
   out.last_loss = last_loss_;
   out.flops_per_sample = training_flops(vit_shape(plan_.config()));
+  out.redone_flops_per_sample = plan_.redone_flops();
   out.predicted_bytes =
-      plan_.memory.total() - (plan_.device.is_cuda() ? plan_.memory.program : 0);  // no tensor's
+      plan_.predicted_bytes() - (plan_.device.is_cuda() ? plan_.memory.program : 0);  // no tensor's
   out.peak_bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(0, peak_bytes(plan_.device)));
   sums_.put_into(out);
   return out;

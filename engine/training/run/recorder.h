@@ -59,6 +59,8 @@ class Recorder {
   const std::string& phase() const { return phase_; }
   /// Records steps in their order as far as the device has done them, or all of them.
   void record_done_steps(bool wait_for_all);
+  /// Writes what the recorded step held in memory into the run folder; nothing where no step was recorded.
+  void write_memory() const;
   /// The summary of what was done so far.
   RunSummary summary() const;
   void put_into(CheckpointState& state) const;
@@ -79,7 +81,10 @@ class Recorder {
   void entered(Stage stage);
   void finished(std::int64_t index, const StepResult& result, StageTimer& timer);
   /// The third step, or the last of the warm-up.
-  bool watches_operators(std::int64_t index) const;
+  bool watches_operators(std::int64_t index) const { return index == watched_step(); }
+  std::int64_t watched_step() const;  ///< -1 = none
+  /// An early one that is not watched (device/memory_recorder.h).
+  bool records_memory(std::int64_t index) const;
   /// The loss and what else a step left on its device, on its way to host memory; on a CUDA device when a
   /// report is due.
   FetchedFigures fetch_figures(std::int64_t index, const StepResult& result);
@@ -109,6 +114,7 @@ class Recorder {
   TrainingSums sums_;
   std::int64_t shown_us_ = 0;
   double last_loss_ = 0;
+  std::int64_t memory_step_ = 0;  ///< the one whose memory is recorded
 };
 
 }  // namespace isobar

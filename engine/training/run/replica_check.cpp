@@ -14,19 +14,30 @@
 namespace isobar {
 namespace {
 
+/// What this rank keeps of each.
 std::vector<NamedValues> named_values(const Parameters& parameters) {
+  const bool has_all = parameters.shared_layout().whole_values;
   std::vector<NamedValues> out;
   for (const Parameter& parameter : parameters.all())
-    out.push_back(
-        {parameter.name, parameters.values().narrow(0, parameter.flat_begin, parameter.tensor.numel())});
+    out.push_back({parameter.name,
+                   has_all ? parameters.values().narrow(0, parameter.flat_begin, parameter.tensor.numel())
+                           : parameters.own_values(parameter)});
   return out;
 }
 
-/// Values that every rank of a model has whole.
+at::Tensor flat_values(const Parameters& parameters) {
+  return parameters.shared_layout().whole_values
+             ? parameters.values()
+             : parameters.own().front().values.to(parameters.options().device());
+}
+
+/// Values that every rank of a model has whole; where replicas share weights out, ranks of a model own the
+/// same part of them.
 std::vector<NamedValues> whole_values(const Parameters& parameters) {
   std::vector<NamedValues> out;
-  for (const Parameter& parameter : parameters.all()) {
-    if (parameter.shard.count == 1) out.push_back({parameter.name, parameter.tensor.detach().view(-1)});
+  const std::vector<NamedValues> all = named_values(parameters);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (parameters.all()[i].shard.count == 1) out.push_back(all[i]);
   }
   return out;
 }
@@ -106,10 +117,16 @@ void ReplicaCheck::tell_buffers_apart() {
        "rank 0");
 }
 
+Comm* ReplicaCheck::holders() const {
+  const SharedLayout& layout = parameters_.shared_layout();
+  return layout.whole_values ? &groups_.along("dp") : layout.sharer->copies();
+}
+
 void ReplicaCheck::compare() {
   const std::string when = fmt::format("step {}", progress_.steps_done);
-  compare_replicas(
-      groups_.along("dp"), parameters_.values(), [&] { return named_values(parameters_); }, when);
+  if (Comm* const same = holders(); same != nullptr)
+    compare_replicas(
+        *same, flat_values(parameters_), [&] { return named_values(parameters_); }, when);
   if (groups_.model().size() == 1) return;
   const std::vector<NamedValues> whole = whole_values(parameters_);
   compare_replicas(
@@ -119,9 +136,10 @@ void ReplicaCheck::compare() {
 
 void ReplicaCheck::tell_apart() {
   // Mistakes in split layers show in what the ranks of one model have whole, all others between models.
-  const at::Tensor own = drifts_within_ ? flat(whole_values(parameters_)) : parameters_.values();
-  tell("replicas", own, groups_.along(drifts_within_ ? "tp" : "dp"),
-       drifts_within_ ? "weights that ranks of a model have whole" : "weights",
+  Comm* const group = drifts_within_ ? &groups_.model() : holders();
+  if (group == nullptr) return;
+  const at::Tensor own = drifts_within_ ? flat(whole_values(parameters_)) : flat_values(parameters_);
+  tell("replicas", own, *group, drifts_within_ ? "weights that ranks of a model have whole" : "weights",
        drifts_within_ ? "its first rank" : "rank 0");
 }
 

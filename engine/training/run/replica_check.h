@@ -20,7 +20,8 @@ class ReplicaCheck {
   /// Every comm.hash_every steps and at the end: Error (exit code 1) that names a parameter and the ranks
   /// where it is another. Replicas that nobody keeps together (comm.sync = none, or a mistake on purpose) are
   /// not asked to be equal: each report states how far they are apart. A run that only measures, or
-  /// trains on one rank, compares nothing.
+  /// trains on one rank, compares nothing. Where replicas share weights out (mesh.zero = 3) those that own
+  /// the same part are compared.
   ///
   /// Buffers that change in training: without comm.broadcast_buffers each report states how far they are
   /// apart. With it they are rank 0's at each forward pass, and apart behind a training step,
@@ -29,6 +30,8 @@ class ReplicaCheck {
   void compare_when_due();
 
  private:
+  /// Ranks that hold the same values as this one; null = none does.
+  Comm* holders() const;
   void compare();
   void tell_apart();
   void look_at_buffers();

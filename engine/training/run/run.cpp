@@ -72,8 +72,13 @@ void Run::only_read() {
   while (!parts_.progress.all_done() && parts_.vote.ask(/*now=*/false) == 0) {
     Step step = recorder().begin_step();
     step.enter(Stage::load);
-    const Batch batch = parts_.loader->next();
-    step.finish({.loss = {}, .samples = batch.size(), .epoch = batch.epoch});
+    StepResult result{.loss = {}};
+    for (std::int64_t part = 0; part < config().train.accumulate; ++part) {
+      const Batch batch = parts_.loader->next();
+      result.samples += batch.size();
+      result.epoch = batch.epoch;
+    }
+    step.finish(result);
   }
 }
 

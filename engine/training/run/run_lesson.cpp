@@ -52,6 +52,7 @@ std::optional<Error> lost_in_part(const RunParts& run, const Error& error) {
 int finish(RunParts& run) {
   run.recorder->release();
   run.recorder->record_done_steps(/*wait_for_all=*/true);
+  run.recorder->write_memory();
   RunOutput& output = *run.output;
   output.check_owned(/*soon=*/false);  // open files take what nobody will find
   const std::string resume = run.plan.measures() ? ""
@@ -84,6 +85,7 @@ void fail(RunParts& run, const Error& error) noexcept {
     run.recorder->release();
     try {
       run.recorder->record_done_steps(/*wait_for_all=*/true);
+      run.recorder->write_memory();
     } catch (...) {  // the device, or a loss that is no number: the first error is the one that is reported
     }
     return run.recorder->summary();

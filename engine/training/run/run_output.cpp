@@ -47,19 +47,21 @@ RunOutput::RunOutput(const RunStart& start, const RunPlan& plan, RankGroups& gro
 void RunOutput::write_begin(const RunPlan& plan, const Comm& world) {
   const Config& config = plan.config();
   const CheckpointState& from = plan.resume.state;
-  write(begin_line(plan.lesson.name, plan.loaded, attempt(), world.rank(), world.size())
-            .add("from_step", from.step)
-            .add("from_samples", from.samples)
-            .add("from_wall_us", std::llround(from.wall_s * 1e6))
-            .add("replicas", plan.replicas())
-            .add("data_source", name_of(config.data.source))
-            .add("throttle_mb_per_s",
-                 config.data.source == DataSource::synthetic ? 0 : config.data.throttle_mb_per_s)
-            .add("flops_per_sample", training_flops(vit_shape(config)))
-            .add("precision", name_of(config.amp.mode))
-            .add("emulated", plan.emulated)
-            .add("device", plan.device.str())
-            .add("threads", plan.threads));
+  JsonLine line = begin_line(plan.lesson.name, plan.loaded, attempt(), world.rank(), world.size())
+                      .add("from_step", from.step)
+                      .add("from_samples", from.samples)
+                      .add("from_wall_us", std::llround(from.wall_s * 1e6))
+                      .add("replicas", plan.replicas())
+                      .add("data_source", name_of(config.data.source))
+                      .add("throttle_mb_per_s",
+                           config.data.source == DataSource::synthetic ? 0 : config.data.throttle_mb_per_s)
+                      .add("flops_per_sample", training_flops(vit_shape(config)))
+                      .add("precision", name_of(config.amp.mode))
+                      .add("emulated", plan.emulated)
+                      .add("device", plan.device.str())
+                      .add("threads", plan.threads);
+  if (plan.redone_flops() > 0) line.add("redone_flops_per_sample", plan.redone_flops());
+  write(line);
 }
 
 }  // namespace isobar

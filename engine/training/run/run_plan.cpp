@@ -14,6 +14,8 @@
 #include "device/load_cuda.h"
 #include "device/memory.h"
 #include "device/precision.h"
+#include "formula/memory_front.h"
+#include "formula/recompute.h"
 #include "model/attention_choice.h"
 #include "record/run_folder.h"
 #include "run/rank_agreement.h"
@@ -44,9 +46,10 @@ void check_memory(RunPlan& plan) {
   if (device.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
   check_memory_cap(plan.lesson, config, facts);
   plan.memory = plan_memory(plan.lesson, config, facts);
+  check_host_memory(plan.memory.host, plan.ranks.local_world, memory_now(c10::Device(c10::kCPU)));
   // What the program takes of a CUDA device is taken already; on a CPU loaders ask for their slots
   // themselves.
-  std::uint64_t own = plan.memory.total();
+  std::uint64_t own = plan.predicted_bytes();
   if (device.is_cuda()) own -= plan.memory.program;
   if (device.is_cpu() && config.loader.kind != LoaderKind::in_line) own -= plan.memory.batches;
   // On a processor all ranks of the machine take it from the same memory.
@@ -112,6 +115,16 @@ RunPlan find_plan(const RunStart& start) {
 
 }  // namespace
 
+void check_host_memory(std::uint64_t bytes, int ranks, const FreeAndTotal& memory) {
+  const std::uint64_t wanted = bytes * static_cast<std::uint64_t>(ranks);
+  if (memory.total_bytes == 0 || wanted <= static_cast<std::uint64_t>(memory.free_bytes)) return;
+  throw Error(fmt::format("the states of {} would take {} of host memory, and {} of {} are free",
+                          counted(ranks, "rank"), human_bytes(wanted),
+                          human_bytes(static_cast<std::uint64_t>(memory.free_bytes)),
+                          human_bytes(static_cast<std::uint64_t>(memory.total_bytes))),
+              "mesh.offload", "mesh.offload=none, more ranks on other machines, or a smaller preset");
+}
+
 bool lies_in_a_run(const std::filesystem::path& file) {
   std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   while (!is_run_folder(folder) && folder != folder.parent_path()) folder = folder.parent_path();
@@ -159,7 +172,20 @@ RunPlan plan_run(const RunStart& start) {
 
 Mesh RunPlan::mesh() const {
   const MeshConfig& mesh = config().mesh;
-  return {mesh.order, {.tp = static_cast<int>(mesh.tp), .dp = static_cast<int>(replicas())}, ranks.world};
+  const MeshSizes sizes{.tp = static_cast<int>(mesh.tp),
+                        .dp = static_cast<int>(replicas()),
+                        .shard = static_cast<int>(mesh.shard)};
+  return {mesh.order, sizes, ranks.world};
+}
+
+std::uint64_t RunPlan::predicted_bytes() const {
+  return memory.total() + (device.is_cpu() ? memory.host : 0);
+}
+
+double RunPlan::redone_flops() const {
+  if (!honours("model.checkpoint")) return 0;
+  const std::int64_t value_bytes = config().amp.mode == AmpMode::none ? 4 : 2;
+  return isobar::redone_flops(kept_form(config(), value_bytes), vit_shape(config()));
 }
 
 Progress RunPlan::begin() const {

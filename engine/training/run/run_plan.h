@@ -10,6 +10,7 @@
 #include "config/load.h"
 #include "core/memory.h"
 #include "core/seam.h"
+#include "cuda/memory.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "launch/mesh.h"
@@ -40,7 +41,7 @@ struct RunPlan {
   std::string threads_note;  ///< names a variable that is no number of threads; "" = none
   bool emulated = false;     ///< the 16 bits of amp.mode, by fp32 products
   std::string attention;     ///< what it runs as, in words; "" in a lesson that does not choose
-  MemoryPlan memory;         ///< this rank's
+  MemoryPlan memory;         ///< this rank's, `host` beside it
   std::unique_ptr<MemoryPromise> promised;  ///< on a CPU, until the model is there
 
   const Config& config() const { return loaded.config; }
@@ -48,11 +49,20 @@ struct RunPlan {
   bool honours(const std::string& key) const { return isobar::honours(lesson, key); }
   bool measures() const { return config().run.measure != MeasureKind::none; }
   std::int64_t replicas() const { return isobar::replicas(config()); }
+  /// Operations of one sample's forward pass that backward does again; 0 where this lesson redoes none.
+  double redone_flops() const;
+  /// What this process will take of its device at most, which for a CPU is the machine: with states in host
+  /// memory then.
+  std::uint64_t predicted_bytes() const;
   /// Error (exit code 2) when the axes of the mesh do not fit the ranks.
   Mesh mesh() const;
   /// Where the run begins: at 0, or where the checkpoint of --resume left off.
   Progress begin() const;
 };
+
+/// Error (exit code 2) with both numbers where host memory, of which `memory` is free, does not hold states
+/// of `bytes` (mesh.offload) for each of `ranks` of this machine.
+void check_host_memory(std::uint64_t bytes, int ranks, const FreeAndTotal& memory);
 
 /// Resolves everything, sets the process up for it (threads, precision, the fault) and refuses what cannot
 /// be: Error (exit code 2).

@@ -1,9 +1,12 @@
 #include "train/adam.h"
 
 #include <ATen/core/grad_mode.h>
+#include <ATen/ops/zeros.h>
 #include <ATen/ops/zeros_like.h>
 
 #include <cmath>
+
+#include "device/memory_ledger.h"
 
 namespace isobar {
 
@@ -24,22 +27,36 @@ void update_adam(at::Tensor& weights, const at::Tensor& gradients, AdamMoments& 
 
 constinit decltype(seams::adam_update) seams::adam_update{update_adam};
 
-Adam::Adam(Parameters& parameters, const OptimConfig& config)
-    : parameters_(parameters),
-      config_(config),
-      state_{.mean = at::zeros_like(parameters.values()), .square = at::zeros_like(parameters.values())} {
-  parameters.follow(state_.mean);
-  parameters.follow(state_.square);
+Adam::Adam(Parameters& parameters, const OptimConfig& config) : parameters_(parameters), config_(config) {
+  const MemoryScope scope(MemoryCategory::moments);
+  mean_ = at::zeros({parameters.own_count()}, parameters.options());
+  square_ = at::zeros_like(mean_);
+  for (const OwnPiece& piece : parameters.own()) {
+    const std::int64_t n = piece.values.numel();
+    const bool is_all = n == mean_.numel();
+    states_.push_back({.mean = is_all ? mean_ : mean_.narrow(0, piece.begin, n),
+                       .square = is_all ? square_ : square_.narrow(0, piece.begin, n)});
+  }
+  parameters.follow(mean_);
+  parameters.follow(square_);
 }
 
 void Adam::step(double learning_rate) {
   const at::NoGradGuard no_grad;
-  at::Tensor weights = parameters_.values();
-  seams::adam_update(weights, parameters_.gradients(), state_, learning_rate, config_);
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    const OwnPiece& piece = parameters_.own()[i];
+    at::Tensor weights = piece.values;
+    seams::adam_update(weights, piece.gradients, states_[i], learning_rate, config_);
+  }
+}
+
+void Adam::set_steps(std::int64_t steps) {
+  for (AdamMoments& state : states_) state.steps = steps;
 }
 
 std::vector<NamedTensor> Adam::moments() const {
-  return moments_by_parameter(parameters_, state_.mean, state_.square);
+  if (states_.size() > 1) return moments_by_parameter(parameters_, mean_, square_);
+  return moments_by_parameter(parameters_, states_.front().mean, states_.front().square);
 }
 
 }  // namespace isobar

@@ -1,5 +1,6 @@
 #pragma once
-// Adam (Kingma and Ba 2015, algorithm 1) in plain tensor operations, each a pass over the flat buffers.
+// Adam (Kingma and Ba 2015, algorithm 1) in plain tensor operations, each a pass over the flat buffers, or
+// over what this process owns of them.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace isobar {
 
 /// What Adam keeps from one update to the next.
 struct AdamMoments {
-  at::Tensor mean;         ///< m, as long as the flat buffers
+  at::Tensor mean;         ///< m, as long as the weights
   at::Tensor square;       ///< v
   std::int64_t steps = 0;  ///< t: updates made so far
 };
@@ -38,15 +39,16 @@ class Adam final : public Optimizer {
   /// w -= lr / (1 - b1^t) * m / (sqrt(v / (1 - b2^t)) + eps).
   void step(double learning_rate);
 
-  std::int64_t steps() const override { return state_.steps; }
-  void set_steps(std::int64_t steps) override { state_.steps = steps; }
+  std::int64_t steps() const override { return states_.front().steps; }
+  void set_steps(std::int64_t steps) override;
   /// Views of m and v by parameter: "exp_avg.<parameter>" and "exp_avg_sq.<parameter>".
   std::vector<NamedTensor> moments() const override;
 
  private:
   Parameters& parameters_;
   OptimConfig config_;
-  AdamMoments state_;
+  at::Tensor mean_, square_;         ///< [own elements]
+  std::vector<AdamMoments> states_;  ///< by piece of it: views of these
 };
 
 }  // namespace isobar

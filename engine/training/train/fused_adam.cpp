@@ -13,49 +13,55 @@
 
 #include <cmath>
 
+#include "device/memory_ledger.h"
+#include "train/shared_norm.h"
+
 namespace isobar {
-namespace {
-
-// Places in the control block.
-constexpr std::int64_t kLearningRate = 0, kSteps = 1, kInverseScale = 2, kSkip = 3;
-
-}  // namespace
 
 FusedAdam::FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion,
                      const TensorParallel& ranks)
+    : FusedAdam(parameters, config, fusion, ranks, Moments::own) {}
+
+FusedAdam::FusedAdam(Parameters& parameters, const OptimConfig& config, const FusionConfig& fusion,
+                     const TensorParallel& ranks, Moments moments)
     : parameters_(parameters),
       config_(config),
+      control_(at::zeros({4}, parameters.options())),
       ranks_(ranks),
       fuses_norm_(fusion.grad_norm),
-      control_(at::zeros({4}, parameters.values().options())),
-      norm_(parameters.values().device()) {
+      norm_(parameters.options().device()),
+      more_norm_(parameters.options().device()) {
   control_[kInverseScale].fill_(1);
-  cut_all();
-  if (!fusion.adam) {
-    plain_ = std::make_unique<Adam>(parameters, config);
+  if (moments == Moments::none) {
+    cut_all();
     return;
   }
-  mean_ = at::zeros_like(parameters.values());
-  square_ = at::zeros_like(parameters.values());
-  parameters.follow(mean_);
-  parameters.follow(square_);
+  if (fusion.adam) {
+    const MemoryScope scope(MemoryCategory::moments);
+    mean_ = at::zeros({parameters.own_count()}, parameters.options());
+    square_ = at::zeros_like(mean_);
+    parameters.follow(mean_);
+    parameters.follow(square_);
+  } else {
+    plain_ = std::make_unique<Adam>(parameters, config);
+  }
   cut_all();
 }
 
 void FusedAdam::cut_all() {
   layout_version_ = parameters_.layout_version();
-  gradients_ = cut(parameters_.gradients());
-  if (!mean_.defined()) return;
-  weights_ = cut(parameters_.values());
-  means_ = cut(mean_);
-  squares_ = cut(square_);
-}
-
-std::vector<at::Tensor> FusedAdam::cut(const at::Tensor& flat) const {
-  std::vector<at::Tensor> out;
-  for (const Parameter& parameter : parameters_.all())
-    out.push_back(flat.narrow(0, parameter.flat_begin, parameter.tensor.numel()));
-  return out;
+  for (std::vector<at::Tensor>* const views : {&weights_, &gradients_, &means_, &squares_, &whole_})
+    views->clear();
+  for (const Parameter& parameter : parameters_.all()) {
+    const OwnStretch own = parameters_.own_stretch(parameter);
+    if (own.count == 0) continue;
+    gradients_.push_back(parameters_.own_gradients(parameter));
+    if (parameter.shard.count == 1) whole_.push_back(gradients_.back());
+    if (!mean_.defined()) continue;
+    weights_.push_back(parameters_.own_values(parameter));
+    means_.push_back(mean_.narrow(0, own.in_own, own.count));
+    squares_.push_back(square_.narrow(0, own.in_own, own.count));
+  }
 }
 
 at::Tensor FusedAdam::step(double learning_rate, GradScaler& scaler) {
@@ -73,78 +79,126 @@ at::Tensor FusedAdam::update(GradScaler& scaler) {
   if (layout_version_ != parameters_.layout_version()) cut_all();
   const at::Tensor length = fuses_norm_ ? fused_norm(scaler) : plain_norm(scaler);
   if (plain_) {
-    const bool skips =
-        fuses_norm_ ? control_[kSkip].item<float>() != 0 : !std::isfinite(length.item<double>());
-    if (!skips && fuses_norm_ && scaler.active())
-      at::Tensor(parameters_.gradients()).mul_(control_[kInverseScale]);
-    if (!skips) plain_->step(learning_rate_);
+    apply_plain(length, scaler.active());
   } else {
-    control_[kSteps].add_(1).sub_(control_[kSkip]);
-    if (config_.kernel == AdamKernel::libtorch) {
-      update_with_libtorch(scaler);
-    } else {
-      adam({parameters_.values(), parameters_.gradients(), mean_, square_, control_}, config_.beta1,
-           config_.beta2, config_.eps);
-    }
+    apply(scaler);
   }
   scaler.update();
   return length;
 }
 
-at::Tensor FusedAdam::whole_squares() const {
-  std::vector<at::Tensor> whole;
-  const std::vector<Parameter>& all = parameters_.all();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (all[i].shard.count == 1) whole.push_back(gradients_[i]);
+void FusedAdam::apply_plain(const at::Tensor& length, bool scales) {
+  const bool skips = fuses_norm_ ? control_[kSkip].item<float>() != 0 : !std::isfinite(length.item<double>());
+  if (skips) return;
+  const bool shortens = config_.clip_norm > 0 || (fuses_norm_ && scales);
+  for (const OwnPiece& piece : parameters_.own())
+    if (shortens) at::Tensor(piece.gradients).mul_(control_[kInverseScale]);
+  plain_->step(learning_rate_);
+}
+
+void FusedAdam::apply(GradScaler& scaler) {
+  control_[kSteps].add_(1).sub_(control_[kSkip]);
+  if (config_.kernel == AdamKernel::libtorch) {
+    update_with_libtorch(scaler);
+    return;
   }
-  return at::stack(at::_foreach_norm(whole, 2)).to(at::kDouble).square().sum();
+  for (const OwnPiece& piece : parameters_.own()) {
+    const std::int64_t n = piece.values.numel();
+    adam({piece.values, piece.gradients, mean_.narrow(0, piece.begin, n), square_.narrow(0, piece.begin, n),
+          control_},
+         config_.beta1, config_.beta2, config_.eps);
+  }
+}
+
+at::Tensor FusedAdam::whole_squares() const {
+  if (whole_.empty()) return at::zeros({}, norm_.sum_of_squares.options());
+  return at::stack(at::_foreach_norm(whole_, 2)).to(at::kDouble).square().sum();
 }
 
 void FusedAdam::unite_norm() {
-  if (ranks_.count() == 1) return;
-  // What all ranks have whole is to count once.
+  if (has_fault(Fault::clip_local_norm)) own_squares_ = norm_.sum_of_squares.clone();
+  SharesParameters* const sharer = parameters_.shared_layout().sharer;
+  if (ranks_.count() == 1 && sharer == nullptr) return;
+  // What all ranks of a model have whole is to count once.
   const double others = 1.0 - 1.0 / ranks_.count();
-  const at::Tensor mine = norm_.sum_of_squares.sub(whole_squares().mul(others));
+  const at::Tensor mine =
+      ranks_.count() == 1 ? norm_.sum_of_squares : norm_.sum_of_squares.sub(whole_squares().mul(others));
   const at::Tensor both = at::stack({mine, norm_.nonfinite.to(at::kDouble)});
-  ranks_.sum(both);
+  if (sharer != nullptr && ranks_.count() == 1) seams::add_up_shares(parameters_, both, sharer->group());
+  if (sharer != nullptr && ranks_.count() > 1) add_up_shares(parameters_, both, sharer->group());
+  if (ranks_.count() > 1) ranks_.sum(both);
   norm_.sum_of_squares.copy_(both[0]);
   norm_.nonfinite.copy_(both[1]);
 }
 
+void FusedAdam::measure_own() {
+  bool first = true;
+  for (const OwnPiece& piece : parameters_.own()) {
+    gradient_norm(piece.gradients, first ? norm_ : more_norm_);
+    if (!first) {
+      norm_.sum_of_squares.add_(more_norm_.sum_of_squares);
+      norm_.nonfinite.add_(more_norm_.nonfinite);
+    }
+    first = false;
+  }
+}
+
+void FusedAdam::clip(const at::Tensor& length) {
+  if (config_.clip_norm == 0) return;
+  constexpr double kNotZero = 1e-6;
+  at::Tensor by = control_[kInverseScale];
+  by.mul_(length.add(kNotZero).reciprocal().mul(config_.clip_norm).clamp_max(1));
+}
+
 at::Tensor FusedAdam::fused_norm(GradScaler& scaler) {
-  gradient_norm(parameters_.gradients(), norm_);
+  measure_own();
   unite_norm();
   at::Tensor skip = control_[kSkip];
   at::gt_out(skip, norm_.nonfinite, 0);
-  if (!scaler.active()) return norm_.sum_of_squares.sqrt();
   at::Tensor inverse = control_[kInverseScale];
-  at::reciprocal_out(inverse, scaler.scale_value());
-  scaler.overflow().copy_(skip);
-  return norm_.sum_of_squares.sqrt().mul_(inverse);
+  if (scaler.active()) {
+    at::reciprocal_out(inverse, scaler.scale_value());
+    scaler.overflow().copy_(skip);
+  } else if (config_.clip_norm > 0) {
+    inverse.fill_(1);
+  }
+  const auto unscaled = [&](const at::Tensor& squares) {
+    const at::Tensor length = squares.sqrt();
+    return scaler.active() ? length.mul(inverse) : length;
+  };
+  const at::Tensor length = unscaled(norm_.sum_of_squares);
+  clip(own_squares_.defined() ? unscaled(own_squares_) : length);
+  return length;
 }
 
 at::Tensor FusedAdam::plain_norm(GradScaler& scaler) {
   bool finite = scaler.unscale(parameters_);
   at::Tensor length = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)).to(at::kDouble), 2);
-  if (ranks_.count() > 1) {
+  at::Tensor to_clip_by = length;
+  if (ranks_.count() > 1 || parameters_.shared_layout().sharer != nullptr) {
     norm_.sum_of_squares.copy_(length.square());
     norm_.nonfinite.fill_(finite ? 0 : 1);
     unite_norm();
     length = norm_.sum_of_squares.sqrt();
     finite = norm_.nonfinite.item<std::int64_t>() == 0;
   }
+  if (!has_fault(Fault::clip_local_norm)) to_clip_by = length;
   const bool skips = !finite || !std::isfinite(length.item<double>());
   control_[kSkip].fill_(skips ? 1 : 0);
   if (scaler.active() && skips) scaler.overflow().fill_(1);  // skipped is skipped: the scale hears of it too
+  control_[kInverseScale].fill_(1);
+  clip(to_clip_by);
   return length;
 }
 
 void FusedAdam::update_with_libtorch(GradScaler& scaler) {
   const std::vector<at::Tensor> steps(weights_.size(), control_[kSteps]);  // read only: one serves all
-  const bool unscales = scaler.active() && fuses_norm_;
+  const bool unscales = (scaler.active() && fuses_norm_) || config_.clip_norm > 0;
+  const at::Tensor divisor =
+      config_.clip_norm > 0 ? control_[kInverseScale].reciprocal() : scaler.scale_value();
   at::_fused_adam_(weights_, gradients_, means_, squares_, {}, steps, control_[kLearningRate], config_.beta1,
                    config_.beta2, /*weight_decay=*/0, config_.eps, /*amsgrad=*/false, /*maximize=*/false,
-                   unscales ? std::optional(scaler.scale_value()) : std::nullopt, control_[kSkip]);
+                   unscales ? std::optional(divisor) : std::nullopt, control_[kSkip]);
 }
 
 std::string FusedAdam::why_not_captured() const {

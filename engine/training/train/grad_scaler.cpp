@@ -56,7 +56,12 @@ at::Tensor GradScaler::scale(const at::Tensor& loss) const {
 bool GradScaler::unscale(Parameters& parameters) {
   if (!active_) return true;
   const at::NoGradGuard no_grad;
-  rule_->unscale(parameters.gradients(), state_);
+  at::Tensor overflow;
+  for (const OwnPiece& piece : parameters.own()) {
+    rule_->unscale(piece.gradients, state_);
+    if (overflow.defined()) state_.overflow.add_(overflow);
+    if (parameters.own().size() > 1) overflow = state_.overflow.clone();
+  }
   return state_.overflow.item<float>() == 0;
 }
 

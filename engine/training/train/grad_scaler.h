@@ -52,8 +52,8 @@ class GradScaler {
   /// loss x scale: what backward starts from.
   at::Tensor scale(const at::Tensor& loss) const;
 
-  /// Divides all gradients by the scale, in place, and returns whether all of them are finite: only then may
-  /// the optimiser use them. Waits for the device. True when it is not active.
+  /// Divides all gradients that this process updates with by the scale, in place, and returns whether all of
+  /// them are finite: only then may the optimiser use them. Waits for the device. True when it is not active.
   bool unscale(Parameters& parameters);
 
   /// After each step, made or skipped: scale x backoff after an overflow; scale x growth after

@@ -10,6 +10,7 @@
 
 #include "core/clock.h"
 #include "core/error.h"
+#include "device/memory_ledger.h"
 
 namespace isobar {
 namespace {
@@ -28,6 +29,7 @@ class OwnBucketDispatcher final : public BucketDispatcher {
  public:
   OwnBucketDispatcher(BucketsToSend buckets, BucketMessenger& messenger, bool copies)
       : buckets_(std::move(buckets)), messenger_(messenger), copies_(copies) {
+    const MemoryScope scope(MemoryCategory::communication);
     for (std::size_t bucket = 0; bucket < buckets_.plan.size(); ++bucket) {
       const auto& [first, count, bytes] = buckets_.plan[bucket];
       const at::Tensor& stretch = buckets_.stretches[bucket];

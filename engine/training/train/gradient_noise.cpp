@@ -17,11 +17,13 @@ NoiseProbe::NoiseProbe(const Parameters& parameters, Comm& comm, const Config& c
     : comm_(comm),
       leaves_(leaf_tensors(parameters)),
       every_(comm.size() > 1 && config.comm.sync != SyncKind::none ? config.train.noise_every : 0),
-      norm_(parameters.gradients().device()),
-      local_(at::zeros({static_cast<std::int64_t>(leaves_.size())},
-                       parameters.gradients().options().dtype(at::kDouble))),
+      norm_(parameters.options().device()),
+      local_(at::zeros({static_cast<std::int64_t>(leaves_.size())}, parameters.options().dtype(at::kDouble))),
       mean_(at::zeros_like(local_)) {
   if (every_ == 0) return;
+  if (parameters.is_shared_out())
+    throw Error("gradient noise is measured on mean gradients that every rank has whole",
+                "train.noise_every, mesh.zero", "mesh.zero=0, or train.noise_every=0");
   if (has_hooks(leaves_))
     throw Error("gradient noise would be measured behind what sends gradients, where some have left",
                 "NoiseProbe", "make it in front of the GradientSync", Exit::failed);

@@ -2,7 +2,6 @@
 
 #include <c10/core/StreamGuard.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "comm/comm_seam.h"
@@ -12,22 +11,6 @@
 
 namespace isobar {
 namespace {
-
-/// Time covered by at least one of the intervals.
-std::int64_t covered_us(std::vector<CollectiveTimes> times) {
-  std::sort(times.begin(), times.end(),
-            [](const CollectiveTimes& a, const CollectiveTimes& b) { return a.begin_us < b.begin_us; });
-  std::int64_t covered = 0;
-  std::int64_t end = 0;
-  for (const CollectiveTimes& one : times) {
-    covered += std::max<std::int64_t>(0, one.end_us - std::max(one.begin_us, end));
-    end = std::max(end, one.end_us);
-  }
-  return covered;
-}
-
-/// Rank `rank` of the group, as a rank of the world.
-int world_rank(const Comm& comm, int rank) { return comm.members().at(static_cast<std::size_t>(rank)); }
 
 class NoSync final : public GradientSync {
  public:
@@ -71,27 +54,10 @@ SyncFigures GradientSync::finish(const TensorParallel& model) {
                 "no such pass was announced", "", Exit::failed);
   }
   const std::vector<CollectiveTimes> times = exchange();
-  const CommCounts after = comm_.counts();
-  const TensorParallelFigures split = model.take_figures();
-  std::vector<CollectiveTimes> all = times;
-  all.insert(all.end(), split.times.begin(), split.times.end());
-  sent_ = {.total_us = split.calls > 0 && split.times.empty() ? -1 : covered_us(std::move(all)),
-           .calls = after.calls - before_.calls + split.calls,
-           .wire_bytes = after.wire_bytes - before_.wire_bytes + split.wire_bytes,
-           .tp_calls = split.calls,
-           .tp_wire_bytes = split.wire_bytes,
-           .tp_forward_wait_us = split.forward_wait_us,
-           .tp_backward_wait_us = split.backward_wait_us,
-           .compress_us = figures_.arithmetic_us,
-           .late_compress_us = figures_.late_us,
-           .backward_wait_us = figures_.backward_wait_us};
-  if (times.empty()) return sent_;
-  // A device's collectives end when nobody looks.
-  if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))
-    sent_.total_us = -1;
-  else
-    add_waits(times, stood_still_, sent_);
-  if (sent_.waited_for >= 0) sent_.waited_for = world_rank(comm_, sent_.waited_for);
+  sent_ = sync_figures(times, stood_still_, comm_, before_, model.take_figures());
+  sent_.compress_us = figures_.arithmetic_us;
+  sent_.late_compress_us = figures_.late_us;
+  sent_.backward_wait_us = figures_.backward_wait_us;
   return sent_;
 }
 

@@ -3,35 +3,36 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/concat.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 #include <fmt/format.h>
 
-#include <map>
-#include <set>
+#include <functional>
+#include <numeric>
 #include <span>
 #include <utility>
 
 #include "core/error.h"
-#include "core/text.h"
 
 namespace isobar {
 namespace {
 
 std::vector<std::int64_t> shape_of(const at::Tensor& tensor) { return tensor.sizes().vec(); }
 
-/// Shape of the tensor that it is a piece of.
+/// The values that the first `dims` dimensions count.
+std::int64_t product(const std::vector<std::int64_t>& shape, std::size_t dims) {
+  return std::accumulate(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dims), std::int64_t{1},
+                         std::multiplies<>());
+}
+
+}  // namespace
+
 std::vector<std::int64_t> whole_shape(const NamedTensor& one) {
-  std::vector<std::int64_t> shape = shape_of(one.tensor);
+  std::vector<std::int64_t> shape = one.stretch.begin < 0 ? shape_of(one.tensor) : one.stretch.shape;
   if (one.shard.count > 1) shape.at(static_cast<std::size_t>(one.shard.dim)) *= one.shard.count;
   return shape;
 }
 
-at::Tensor piece_of(const at::Tensor& whole, const Shard& shard) {
-  if (shard.count == 1) return whole;
-  const std::int64_t length = whole.size(shard.dim) / shard.count;
-  return whole.narrow(shard.dim, shard.index * length, length);
-}
-
-std::string type_of(const at::Tensor& tensor) {
+std::string type_in_file(const at::Tensor& tensor) {
   switch (tensor.scalar_type()) {
     case at::kFloat:
       return "F32";
@@ -48,47 +49,44 @@ std::string type_of(const at::Tensor& tensor) {
               Exit::failed);
 }
 
-using Table = std::map<std::string, const TensorInFile*>;
+namespace {
 
-void check(const std::vector<NamedTensor>& tensors, const SafetensorsFile& file, const Table& table) {
-  std::set<std::string> known;
-  for (const NamedTensor& one : tensors) {
-    const auto& [name, tensor, shard] = one;
-    known.insert(name);
-    const std::string where = file.path.string() + ": " + name;
-    const auto found = table.find(name);
-    if (found == table.end()) {
-      throw Error(fmt::format("a tensor of the model is missing ({} in the file, {} in the model)",
-                              table.size(), tensors.size()),
-                  where, "is it the weights file of this model size?");
-    }
-    if (found->second->dtype != type_of(tensor)) {
-      throw Error(fmt::format("the tensor is {}, {} is wanted", found->second->dtype, type_of(tensor)), where,
-                  "save the weights as float32");
-    }
-    if (found->second->shape != whole_shape(one)) {
-      throw Error(fmt::format("the tensor has shape [{}], the model wants [{}]", joined(found->second->shape),
-                              joined(whole_shape(one))),
-                  where, "data.grid and model.* must be those the weights were trained with");
-    }
-  }
-  for (const auto& [name, tensor] : table) {
-    if (known.count(name) != 0) continue;
-    throw Error("the file has a tensor that the model lacks", file.path.string() + ": " + printable(name),
-                "is it the weights file of this model size?");
-  }
+Stretch stretch_of(const Parameters& parameters, const Parameter& parameter) {
+  return {.begin = parameters.own_stretch(parameter).in_parameter, .shape = shape_of(parameter.tensor)};
 }
 
 }  // namespace
 
+std::string name_in_file(const NamedTensor& one) {
+  if (one.stretch.begin < 0) return one.name;
+  const std::int64_t end = one.stretch.begin + one.tensor.numel();
+  const std::vector<std::int64_t>& shape = one.stretch.shape;
+  // Where all dimensions in front of the cut one are 1, the piece is one stretch of the whole tensor.
+  if (one.shard.count == 1 || product(shape, static_cast<std::size_t>(one.shard.dim)) == 1) {
+    const std::int64_t before = one.shard.index * product(shape, shape.size());
+    return fmt::format("{}[{}:{}]", one.name, before + one.stretch.begin, before + end);
+  }
+  return fmt::format("{}{{dim {}, {} of {}}}[{}:{}]", one.name, one.shard.dim, one.shard.index,
+                     one.shard.count, one.stretch.begin, end);
+}
+
 std::vector<NamedTensor> named_tensors(const Parameters& parameters) {
   std::vector<NamedTensor> out;
   for (const Parameter& parameter : parameters.all())
-    out.push_back({parameter.name, parameter.tensor, parameter.shard});
+    out.push_back(parameters.is_shared_out()
+                      ? NamedTensor{parameter.name, parameters.own_values(parameter), parameter.shard,
+                                    stretch_of(parameters, parameter)}
+                      : NamedTensor{parameter.name, parameter.tensor, parameter.shard});
   for (const Buffer& buffer : parameters.buffers()) {
     if (buffer.saved) out.push_back({buffer.name, buffer.tensor});
   }
   return out;
+}
+
+NamedTensor named_state(const Parameters& parameters, const Parameter& parameter, const std::string& name,
+                        const at::Tensor& own) {
+  if (!parameters.is_shared_out()) return {name, own.view(parameter.tensor.sizes()), parameter.shard};
+  return {name, own, parameter.shard, stretch_of(parameters, parameter)};
 }
 
 std::vector<NamedTensor> moments_by_parameter(const Parameters& parameters, const at::Tensor& mean,
@@ -96,8 +94,9 @@ std::vector<NamedTensor> moments_by_parameter(const Parameters& parameters, cons
   std::vector<NamedTensor> out;
   for (const auto& [kind, flat] : {std::pair{"exp_avg.", mean}, std::pair{"exp_avg_sq.", square}}) {
     for (const Parameter& parameter : parameters.all()) {
-      const at::Tensor part = flat.narrow(0, parameter.flat_begin, parameter.tensor.numel());
-      out.push_back({kind + parameter.name, part.view(parameter.tensor.sizes()), parameter.shard});
+      const OwnStretch own = parameters.own_stretch(parameter);
+      out.push_back(
+          named_state(parameters, parameter, kind + parameter.name, flat.narrow(0, own.in_own, own.count)));
     }
   }
   return out;
@@ -107,7 +106,7 @@ std::vector<NamedTensor> gathered(const std::vector<NamedTensor>& tensors, Comm&
   if (comm.size() == 1) return tensors;
   const at::NoGradGuard no_grad;
   std::vector<NamedTensor> out;
-  for (const auto& [name, tensor, shard] : tensors) {
+  for (const auto& [name, tensor, shard, stretch] : tensors) {
     at::Tensor whole = tensor;
     if (shard.count > 1) {
       const at::Tensor mine = tensor.detach().contiguous();
@@ -123,30 +122,29 @@ std::vector<NamedTensor> gathered(const std::vector<NamedTensor>& tensors, Comm&
   return out;
 }
 
-HostTensors::HostTensors(const std::vector<NamedTensor>& tensors) {
-  for (const auto& [name, tensor, shard] : tensors) {
-    kept_.push_back(tensor.detach().cpu().contiguous());
-    const auto* const bytes = static_cast<const std::byte*>(kept_.back().const_data_ptr());
-    to_write_.push_back({name, type_of(tensor), shape_of(tensor), {bytes, kept_.back().nbytes()}});
+std::vector<NamedTensor> with_all_stretches(const std::vector<NamedTensor>& tensors, Comm& shares) {
+  const at::NoGradGuard no_grad;
+  std::vector<NamedTensor> out;
+  for (const auto& [name, tensor, shard, stretch] : tensors) {
+    at::Tensor whole = tensor.detach();
+    if (stretch.begin >= 0) {
+      whole = at::zeros(stretch.shape, tensor.options().requires_grad(false));
+      whole.view(-1).narrow(0, stretch.begin, tensor.numel()).copy_(tensor);
+      // Every element is one rank's. As whole numbers, 0 added to it leaves the bits of each.
+      if (shares.size() > 1)
+        shares.all_reduce(whole.view(-1).view(at::kInt), Reduce::sum, "whole tensors").wait();
+    }
+    if (shares.rank() == 0) out.push_back({name, whole, shard});
   }
+  return out;
 }
 
-void load_tensors(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path) {
-  const SafetensorsFile file = open_safetensors(path);
-  Table table;
-  for (const TensorInFile& tensor : file.tensors) table[tensor.name] = &tensor;
-  check(tensors, file, table);
-  std::vector<at::Tensor> loaded;
+HostTensors::HostTensors(const std::vector<NamedTensor>& tensors) {
   for (const NamedTensor& one : tensors) {
-    const at::Tensor whole = at::empty(whole_shape(one), one.tensor.scalar_type());
-    auto* const bytes = static_cast<std::byte*>(whole.mutable_data_ptr());
-    read_tensor(file, *table.at(one.name), {bytes, whole.nbytes()});
-    loaded.push_back(piece_of(whole, one.shard).contiguous());
-  }
-  const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < loaded.size(); ++i) {
-    at::Tensor target = tensors[i].tensor;
-    target.copy_(loaded[i]);
+    kept_.push_back(one.tensor.detach().cpu().contiguous());
+    const auto* const bytes = static_cast<const std::byte*>(kept_.back().const_data_ptr());
+    to_write_.push_back(
+        {name_in_file(one), type_in_file(one.tensor), shape_of(one.tensor), {bytes, kept_.back().nbytes()}});
   }
 }
 

@@ -39,7 +39,13 @@ std::vector<double> as_numbers(const std::string& bytes) {
 }  // namespace
 
 void broadcast_weights(Parameters& parameters, Comm& comm) {
-  comm.broadcast(parameters.values(), 0, "weights").wait();
+  const SharedLayout& layout = parameters.shared_layout();
+  // Where no rank has all of them in float32, each has what nobody else has.
+  if (layout.masters) {
+    layout.sharer->own_values_changed();
+  } else if (layout.whole_values) {
+    comm.broadcast(parameters.values(), 0, "weights").wait();
+  }
   broadcast_buffers(parameters, comm);
 }
 

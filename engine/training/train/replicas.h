@@ -6,7 +6,8 @@
 
 namespace isobar {
 
-/// All ranks get the weights and buffers of rank 0.
+/// All ranks get the weights and buffers of rank 0. Where each has a share of the float32 weights alone, the
+/// buffers, and with mesh.zero = 1 or 2 the rounded weights of all shares.
 void broadcast_weights(Parameters& parameters, Comm& comm);
 
 /// All ranks get rank 0's buffers, in one message; a model without any costs none.

@@ -22,16 +22,30 @@ struct SyncFigures {
   /// The host stood still for them in forward and in backward, which is no computing; 0 on a CUDA device.
   std::int64_t tp_forward_wait_us = 0;
   std::int64_t tp_backward_wait_us = 0;
+  // Between the ranks of a node (mesh.shard), and part of `calls` and `wire_bytes`; the others are between
+  // nodes. 0 where mesh.shard = 0.
+  std::int64_t node_calls = 0;
+  std::int64_t node_wire_bytes = 0;
   std::int64_t compress_us = 0;       ///< arithmetic of compression, on the host; in backward and behind it
   std::int64_t late_compress_us = 0;  ///< part of it behind backward, which is no communication
+  std::int64_t forward_wait_us = 0;   ///< the host stood still for weights in the middle of forward
   std::int64_t backward_wait_us = 0;  ///< the host stood still for a message in the middle of backward
   std::int64_t waited_us = 0;         ///< the host stood still for ranks that came later to a collective
+
+  // Between the device and host memory (mesh.offload), and no part of the figures above.
+  std::int64_t offload_down_bytes = 0;
+  std::int64_t offload_up_bytes = 0;
 
   /// Adds what else was sent in the step.
   SyncFigures& operator+=(const SyncFigures& more) {
     total_us = total_us < 0 || more.total_us < 0 ? -1 : total_us + more.total_us;
     calls += more.calls;
     wire_bytes += more.wire_bytes;
+    node_calls += more.node_calls;
+    node_wire_bytes += more.node_wire_bytes;
+    offload_down_bytes += more.offload_down_bytes;
+    offload_up_bytes += more.offload_up_bytes;
+    waited_us += more.waited_us;
     return *this;
   }
 };

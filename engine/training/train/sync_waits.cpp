@@ -2,8 +2,28 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 namespace isobar {
+namespace {
+
+/// Time covered by at least one of the intervals.
+std::int64_t covered_us(std::vector<CollectiveTimes> times) {
+  std::sort(times.begin(), times.end(),
+            [](const CollectiveTimes& a, const CollectiveTimes& b) { return a.begin_us < b.begin_us; });
+  std::int64_t covered = 0;
+  std::int64_t end = 0;
+  for (const CollectiveTimes& one : times) {
+    covered += std::max<std::int64_t>(0, one.end_us - std::max(one.begin_us, end));
+    end = std::max(end, one.end_us);
+  }
+  return covered;
+}
+
+/// Rank `rank` of the group, as a rank of the world.
+int world_rank(const Comm& comm, int rank) { return comm.members().at(static_cast<std::size_t>(rank)); }
+
+}  // namespace
 
 void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
                SyncFigures& figures) {
@@ -22,6 +42,28 @@ void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill
     if (wait_us > waits_us[figures.waited_for]) figures.waited_for = rank;
     figures.waited_us += wait_us;
   }
+}
+
+SyncFigures sync_figures(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
+                         const Comm& comm, const CommCounts& before, const TensorParallelFigures& split) {
+  const CommCounts after = comm.counts();
+  std::vector<CollectiveTimes> all = times;
+  all.insert(all.end(), split.times.begin(), split.times.end());
+  SyncFigures out{.total_us = split.calls > 0 && split.times.empty() ? -1 : covered_us(std::move(all)),
+                  .calls = after.calls - before.calls + split.calls,
+                  .wire_bytes = after.wire_bytes - before.wire_bytes + split.wire_bytes,
+                  .tp_calls = split.calls,
+                  .tp_wire_bytes = split.wire_bytes,
+                  .tp_forward_wait_us = split.forward_wait_us,
+                  .tp_backward_wait_us = split.backward_wait_us};
+  if (times.empty()) return out;
+  // A device's collectives end when nobody looks.
+  if (std::any_of(times.begin(), times.end(), [](const auto& one) { return one.end_us == 0; }))
+    out.total_us = -1;
+  else
+    add_waits(times, std::move(stood), out);
+  if (out.waited_for >= 0) out.waited_for = world_rank(comm, out.waited_for);
+  return out;
 }
 
 }  // namespace isobar

@@ -3,7 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "comm/work.h"
+#include "comm/comm.h"
+#include "model/model_ranks.h"
 #include "train/sync_figures.h"
 
 namespace isobar {
@@ -19,5 +20,10 @@ struct StoodStill {
 /// them where it is not known who came when. Without `stood` it stood still from its own last call on.
 void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
                SyncFigures& figures);
+
+/// Figures of a step: `times` of the collectives of `comm` in their order, what that counted (`before`: at
+/// the begin of the step), where this rank stood still, and what the ranks of a model sent each other.
+SyncFigures sync_figures(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
+                         const Comm& comm, const CommCounts& before, const TensorParallelFigures& split);
 
 }  // namespace isobar

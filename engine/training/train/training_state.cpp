@@ -1,8 +1,10 @@
 #include "train/training_state.h"
 
 #include <ATen/Context.h>
+#include <fmt/format.h>
 
 #include "train/named_tensors.h"
+#include "train/stored_tensors.h"
 
 namespace isobar {
 
@@ -17,6 +19,24 @@ constexpr const char* kScalerFile = "scaler.safetensors";
 
 at::Generator generator_of(c10::Device device) { return at::globalContext().defaultGenerator(device); }
 
+/// All that this rank holds of weights, moments and buffers.
+std::vector<NamedTensor> states_of(const Parameters& parameters, const Optimizer& optimizer) {
+  std::vector<NamedTensor> out = named_tensors(parameters);
+  const std::vector<NamedTensor> moments = optimizer.moments();
+  out.insert(out.end(), moments.begin(), moments.end());
+  return out;
+}
+
+/// Files of a checkpoint that hold weights and moments, whatever ranks wrote them.
+std::vector<fs::path> state_files(const Checkpoint& checkpoint) {
+  std::vector<fs::path> out;
+  for (const auto& [name, digest] : checkpoint.files) {
+    if (name.ends_with(".safetensors") && name != kRandomFile && name != kScalerFile)
+      out.push_back(checkpoint.path / name);
+  }
+  return out;
+}
+
 bool scales(const Training& training) { return training.scaler != nullptr && training.scaler->active(); }
 
 }  // namespace
@@ -28,8 +48,10 @@ TrainingCounts save_training(CheckpointWriter* writer, const Training& training,
     const std::vector<NamedTensor> whole = gathered(tensors, model);
     if (writer != nullptr) writer->write_tensors(file, HostTensors(whole).to_write());
   };
-  write(kModelFile, named_tensors(training.parameters));
-  write(kOptimizerFile, training.optimizer.moments());
+  if (!training.parameters.is_shared_out()) {
+    write(kModelFile, named_tensors(training.parameters));
+    write(kOptimizerFile, training.optimizer.moments());
+  }
   if (writer == nullptr) return counts;
   writer->write_tensors(kRandomFile,
                         HostTensors({{"generator", generator_of(device).get_state()}}).to_write());
@@ -37,10 +59,25 @@ TrainingCounts save_training(CheckpointWriter* writer, const Training& training,
   return counts;
 }
 
+ShareFile save_share(const fs::path& folder, const Parameters& parameters, const Optimizer& optimizer,
+                     const Comm& model, int file, int files) {
+  std::vector<NamedTensor> mine = states_of(parameters, optimizer);
+  std::erase_if(mine, [&](const NamedTensor& one) {
+    if (one.stretch.begin < 0) return file > 0;  // a buffer
+    return one.tensor.numel() == 0 || (one.shard.count == 1 && model.rank() > 0);
+  });
+  const std::string name = fmt::format("states-{:04}-of-{:04}.safetensors", file + 1, files);
+  return {name, write_checkpoint_tensors(folder / name, HostTensors(mine).to_write())};
+}
+
+void load_states(const Checkpoint& checkpoint, const Parameters& parameters, const Optimizer& optimizer) {
+  load_tensors(states_of(parameters, optimizer), state_files(checkpoint));
+  if (SharesParameters* const sharer = parameters.shared_layout().sharer) sharer->own_values_changed();
+}
+
 void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,
                    c10::Device device) {
-  load_tensors(named_tensors(training.parameters), checkpoint.path / kModelFile);
-  load_tensors(training.optimizer.moments(), checkpoint.path / kOptimizerFile);
+  load_states(checkpoint, training.parameters, training.optimizer);
   at::Generator generator = generator_of(device);
   const at::Tensor state = generator.get_state();
   const fs::path random = checkpoint.path / kRandomFile;

@@ -11,11 +11,12 @@ namespace isobar {
 /// In the head of every such file of ours.
 inline constexpr std::string_view kWeightsMark = "\"made_by\":\"isobar\"";
 
-/// Writes all parameters and saved buffers (float32), whole or not at all.
+/// Writes all parameters and saved buffers (float32), whole or not at all; not where ranks share them out.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path);
 
 /// Saves a model that the ranks of `model` share, all of which call it: the group of the first rank of
-/// all writes the whole tensors, other groups do nothing.
+/// all writes the whole tensors, other groups do nothing. Where replicas share parameters out, all of them
+/// call it.
 void save_weights(const Parameters& parameters, const std::filesystem::path& path, Comm& model);
 
 /// Replaces the values of all of them. A tensor that is missing or too much, of another shape or not F32

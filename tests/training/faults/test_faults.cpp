@@ -125,6 +125,26 @@ TEST_CASE("a fault that would change nothing is refused with the setting that it
                        config.schedule.base_batch = 64;
                      }),
              says("both 64"));
+  for (const Fault fault :
+       {Fault::no_rng_restore, Fault::no_autocast_restore, Fault::checkpoint_under_no_grad})
+    CHECK_THAT(refused(fault, [](Config& config) { config.model.checkpoint = CheckpointKind::cheap; }),
+               says("second forward pass") && says("--set model.checkpoint=block"));
+  const auto block = [](Config& config) { config.model.checkpoint = CheckpointKind::block; };
+  CHECK_THAT(refused(Fault::no_rng_restore, block), says("--set model.dropout=0.1"));
+  CHECK_THAT(refused(Fault::no_autocast_restore, block), says("amp.mode is none"));
+  for (const Fault fault : {Fault::all_half, Fault::flip_bit, Fault::nan_weight}) {
+    const auto offload = [](OffloadKind kind) {
+      return [kind](Config& config) {
+        config.amp.mode = AmpMode::bf16;
+        config.mesh.offload = kind;
+      };
+    };
+    CHECK_THAT(refused(fault, offload(OffloadKind::optimizer)), says("those in host memory"));
+    Config other;
+    other.run.ranks = 2;
+    offload(OffloadKind::weights)(other);
+    CHECK_NOTHROW(check_fault({.fault = fault}, other, "cpu"));
+  }
   Config alone;
   CHECK_NOTHROW(check_fault({.fault = Fault::no_shuffle}, alone, "cpu"));
 }

@@ -96,6 +96,15 @@ TEST_CASE("waits within backward are communication, and arithmetic behind it is 
   CHECK(line["comm_wait_us"] == 500);
 }
 
+TEST_CASE("states that host memory does not hold are refused with both numbers") {
+  check_host_memory(16'000'000, 2, {.free_bytes = 32'000'000, .total_bytes = 64'000'000});
+  check_host_memory(16'000'000, 2, {});  // how much there is is not known
+  CHECK_THAT(
+      error_of(
+          [] { check_host_memory(16'000'000, 3, {.free_bytes = 32'000'000, .total_bytes = 64'000'000}); }),
+      says("the states of 3 ranks would take 48.0 MB of host memory, and 32.0 MB of 64.0 MB are free"));
+}
+
 TEST_CASE("a phase that is no step is what goes on until the next stage") {
   const TempFolder folder;
   MadeRun run(folder / "run", made_config(2));

@@ -1,4 +1,5 @@
 // What each rank does in the tests of layers that are split over ranks; the tests start these as processes.
+#include <ATen/ops/equal.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/randn.h>
@@ -190,6 +191,31 @@ int run_equal(const Words& words) {
   return findings.count();
 }
 
+/// Blocks of split layers that are computed again: gradients are those of a model that keeps all, to the bit.
+/// again BACKEND TP tokens|whole fused|plain KIND EVERY
+int run_again(const Words& words) {
+  World world(words.at(0), std::stoi(words.at(1)), words.at(2) == "tokens", fusion_of(words.at(3)));
+  const auto sync = make_gradient_sync(world.model.parameters, world.replicas, world.config.comm);
+  SyncFigures figures;
+  const auto gradients = [&](std::int64_t step) {
+    world.all.begin_step(step);
+    world.gradients(*sync, joint_batch(kSplitVit, kSamples * world.replicas.size(), 1), &figures);
+    return world.model.parameters.gradients().clone();
+  };
+  gradients(0);  // behind it the buckets are laid out in their order
+  const at::Tensor kept = gradients(1);
+  const std::int64_t calls = figures.tp_calls;
+  world.model.vit.checkpoint(named<CheckpointKind>(words.at(4)), std::stoi(words.at(5)));
+  Findings findings;
+  for (std::int64_t step = 2; step < 4; ++step) {
+    findings.check(at::equal(gradients(step), kept), fmt::format("step {}: gradients differ", step));
+    // Sums inside of what is computed again are made again.
+    findings.check((figures.tp_calls > calls) == (world.model_ranks.size() > 1 && words.at(6) == "more"),
+                   fmt::format("{} collectives, {} without", figures.tp_calls, calls));
+  }
+  return findings.count();
+}
+
 /// Sixteen bits: all ranks skip a step when one piece overflows, and stay equal. half BACKEND TP MODE
 /// GRAD_DTYPE
 int run_half(const Words& words) {
@@ -268,6 +294,7 @@ int run_fault(const Words& words) {
 }
 
 const AddScenario kEqual{"equal", run_equal};
+const AddScenario kAgain{"again", run_again};
 const AddScenario kHalf{"half", run_half};
 const AddScenario kFault{"fault", run_fault};
 

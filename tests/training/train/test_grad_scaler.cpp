@@ -19,6 +19,7 @@
 #include "support/temp_folder.h"
 #include "train/grad_scaler.h"
 #include "train/named_tensors.h"
+#include "train/stored_tensors.h"
 
 namespace isobar::test_grad_scaler {
 

@@ -33,6 +33,17 @@ TEST_CASE("with shared tokens too") {
                {"2 2", "4 2", "4 4"});
 }
 
+TEST_CASE("blocks that are computed again give the gradients of split layers, to the bit") {
+  for (const char* const words : {"ring 1 whole fused block 2 equal", "ring 2 whole fused block 1 more",
+                                  "gloo 2 tokens plain selective 1 more", "ring 2 tokens fused cheap 1 more",
+                                  "gloo 2 tokens fused block 2 more"}) {
+    INFO(words);
+    Picks scenario = words_of(words);
+    scenario.insert(scenario.begin(), "again");
+    passes(2, scenario);
+  }
+}
+
 TEST_CASE("in 16 bits all ranks of a model skip a step when a piece of one overflows") {
   for (const std::string& backend : all_or_one({"ring", "gloo"}, 0))
     passes(2, {"half", backend, "2", "bf16", "16"});
