@@ -128,6 +128,12 @@ constexpr Figure kFigures[] = {
      [](const SteadyFigures& run) { return run.mean("read_bytes"); }},
     {"wire_mb_per_step", "sent a step", bytes, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return run.mean("wire_bytes"); }},
+    // Between groups of ranks that share states (mesh.shard), which one group of all crosses with everything.
+    {"between_mb_per_step", "between groups", bytes, less, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) {
+       const Value all = run.mean("wire_bytes");
+       return all ? Value(*all - run.mean("node_wire_bytes").value_or(0)) : std::nullopt;
+     }},
 };
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/files.h"
 #include "core/text.h"
+#include "formula/memory_front.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 #include "record/run_summary.h"
@@ -57,6 +58,7 @@ RunSummary summary_of(const Prediction& prediction, const Stages& stages) {
   out.samples_per_s = prediction.samples_per_s();
   out.stages_us = stages;
   out.flops_per_sample = prediction.flops_per_sample();
+  out.redone_flops_per_sample = redone_flops(prediction.form.kept, prediction.form.shape);
   out.peak_flops_per_s = prediction.time.peak_flops_per_s;
   out.peak_of_data_sheet = !prediction.here;
   return out;
@@ -137,6 +139,8 @@ void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
   head.add("provenance", "predicted").add("device", prediction.device.name).add("model", model);
   head.add("precision", name_of(prediction.form.precision)).add("point", prediction.point);
   head.add("wanted_steps", kSteps).add("flops_per_sample", prediction.flops_per_sample());
+  if (const double redone = redone_flops(prediction.form.kept, prediction.form.shape); redone > 0)
+    head.add("redone_flops_per_sample", redone);
   std::string stream = head.add("started", wall_iso()).text();
   stream += JsonLine("note").add("text", "plan").add("steps_per_epoch", 1).text();
   for (std::int64_t step = 0; step < kSteps; ++step) stream += step_line(prediction, stages, step).text();

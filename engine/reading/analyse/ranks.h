@@ -26,15 +26,19 @@ struct StepComm {
   std::optional<double> compress_us;  ///< arithmetic of compressed gradients
   std::optional<double> tp_calls;     ///< calls of layers that ranks share among them
   std::optional<double> tp_wire_bytes;
+  std::optional<double> node_calls;  ///< calls among the ranks of a node; the others are between nodes
+  std::optional<double> node_wire_bytes;
 };
 /// With their names in the stream.
-inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 6> kStepComm = {
+inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 8> kStepComm = {
     {{"comm_total_us", &StepComm::comm_total_us},
      {"comm_calls", &StepComm::comm_calls},
      {"wire_bytes", &StepComm::wire_bytes},
      {"compress_us", &StepComm::compress_us},
      {"tp_calls", &StepComm::tp_calls},
-     {"tp_wire_bytes", &StepComm::tp_wire_bytes}}};
+     {"tp_wire_bytes", &StepComm::tp_wire_bytes},
+     {"node_calls", &StepComm::node_calls},
+     {"node_wire_bytes", &StepComm::node_wire_bytes}}};
 
 /// One rank. Figures are means over the compared steps, where its stream has them.
 struct RankFigures : StepComm {

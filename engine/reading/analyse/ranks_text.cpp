@@ -143,6 +143,11 @@ std::string comm_sentence(const RanksView& view) {
     out += fmt::format(" ({:.6g} and {} of them in layers that ranks share)", *comm.tp_calls,
                        value_text(Quantity::bytes, *comm.tp_wire_bytes));
   }
+  if (comm.node_calls > 0 && comm.node_wire_bytes && comm.wire_bytes) {
+    out += fmt::format(" (inside a node {:.6g} calls and {}, between nodes {})", *comm.node_calls,
+                       value_text(Quantity::bytes, *comm.node_wire_bytes),
+                       value_text(Quantity::bytes, *comm.wire_bytes - *comm.node_wire_bytes));
+  }
   if (comm.compress_us > 0) out += fmt::format("; compression {:.2f} ms", *comm.compress_us * 1e-3);
   if (comm.busbw_gb_per_s) out += fmt::format("; bus {:.2f} GB/s", *comm.busbw_gb_per_s);
   return out;
@@ -190,8 +195,9 @@ Json ranks_json(const RanksView& view) {
     overlap_last_step = figures.overlap_of.last;
   }
   const Json comm = ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.compress_us,
-                                 figures.tp_calls, figures.tp_wire_bytes, figures.busbw_gb_per_s,
-                                 figures.overlap, figures.last_bucket, overlap_first_step, overlap_last_step);
+                                 figures.tp_calls, figures.tp_wire_bytes, figures.node_calls,
+                                 figures.node_wire_bytes, figures.busbw_gb_per_s, figures.overlap,
+                                 figures.last_bucket, overlap_first_step, overlap_last_step);
   const Json straggler = straggler_json(view), lost = lost_rank_sentences(view, view.ranks.size()),
              ranks = json_of(rows);
   return ISOBAR_NAMED(view.world, view.replicas, view.hosts(), view.steps, view.first_step, view.last_step,

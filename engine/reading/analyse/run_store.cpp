@@ -31,7 +31,9 @@ struct RunStore::Run {
   RunSeries foreign_series;
   RunDetail detail;
   std::vector<std::unique_ptr<SpanReader>> span_readers;
-  std::int64_t beside_us = kNever_us;  ///< ranks and spans were read
+  std::vector<Stamp> memory_stamps;    ///< the files that were read, by rank
+  std::int64_t beside_us = kNever_us;  ///< ranks, spans and memory were read
+  bool grew = false;                   ///< since then
   std::string problem;                 ///< problem of the last look
   std::string lasting;                 ///< problem that is reported for good
   bool refused = false;                ///< it is not read any further
@@ -62,6 +64,7 @@ void RunStore::forget(Run& run) {
   run.events = {};
   run.foreign_series = RunSeries{};
   run.span_readers.clear();
+  run.memory_stamps.clear();
   run.beside_us = kNever_us;
   run.detail = RunDetail{};
   run.entry.detail.reset();
@@ -234,15 +237,34 @@ bool RunStore::read_stream(Run& run) {
   return first || grew || replaced || turned;
 }
 
+/// A file that is there is read once; one that cannot be is named, and the run's other parts are shown.
+void RunStore::read_memories(Run& run, std::size_t ranks) {
+  run.detail.memory.resize(ranks);
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const Stamp stamp = stamp_of(RunFolder{run.entry.folder}.memory_file(static_cast<int>(rank)));
+    if (run.memory_stamps.size() <= rank) run.memory_stamps.resize(rank + 1);
+    if (stamp.size <= 0 || stamp == std::exchange(run.memory_stamps[rank], stamp)) continue;
+    try {
+      run.detail.memory[rank] =
+          std::make_shared<const MemoryTimeline>(read_memory(run.entry.folder, static_cast<int>(rank)));
+      run.detail.memory_problem.clear();
+    } catch (const Error& error) {
+      run.detail.memory_problem = printable(error.what() + (", " + error.where()), 400);
+    }
+  }
+}
+
 /// What lies beside the stream of rank 0: the other ranks, and the spans. True when it was read again: at
 /// most once a second while it runs, and when its stream has grown.
 bool RunStore::read_beside(Run& run, bool grew) {
   constexpr std::uint64_t kMostBytes = 4 << 20;
   const bool live = run.entry.view.state == RunState::running;
   const bool first = run.beside_us == kNever_us;
-  if (run.entry.foreign || run.reading || (!first && !grew && !live)) return false;
+  run.grew = run.grew || grew;  // what ends a run comes with its last lines
+  if (run.entry.foreign || run.reading || (!first && !run.grew && !live)) return false;
   if (!first && live && steady_us() - run.beside_us < kLookAtLiveEvery_us) return false;
   run.beside_us = steady_us();
+  run.grew = false;
   const std::int64_t world = run.entry.view.summary.world;
   if (world > 1)
     run.detail.ranks = std::make_shared<const RanksView>(read_ranks(run.entry.folder, kMostBytes));
@@ -255,6 +277,7 @@ bool RunStore::read_beside(Run& run, bool grew) {
     while (run.span_readers[rank]->update()) any = true;
     if (any) run.detail.spans[rank] = std::make_shared<const SpanTable>(run.span_readers[rank]->table());
   }
+  read_memories(run, count);
   return true;
 }
 

@@ -15,6 +15,7 @@
 #include "log/run_files.h"
 #include "log/run_reader.h"
 #include "log/spans.h"
+#include "record/memory_timeline.h"
 #include "record/run_tree.h"
 
 namespace isobar {
@@ -31,6 +32,8 @@ struct RunDetail {
   std::shared_ptr<const RanksView> ranks;  ///< null for a run of one rank
   std::vector<std::shared_ptr<const SpanTable>>
       spans;  ///< spans of the first kMostSpanRanks ranks; null without any
+  std::vector<std::shared_ptr<const MemoryTimeline>> memory;  ///< memory of as many ranks; null without any
+  std::string memory_problem;  ///< why one of them cannot be read; "" = nothing
 };
 
 /// One run in the list.
@@ -85,6 +88,7 @@ class RunStore {
   void look(Run& run);
   void read_open(Run& run);
   bool read_beside(Run& run, bool grew);
+  void read_memories(Run& run, std::size_t ranks);
   bool read_foreign(Run& run);
   bool read_stream(Run& run);
   void forget(Run& run);

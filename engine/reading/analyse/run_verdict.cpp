@@ -37,7 +37,7 @@ Roofline roofline_of(const RunCase& run, const RunFacts& facts) {
   Roofline out;
   const RunSummary& summary = run.view().summary;
   const double samples = run.samples_a_step() / static_cast<double>(std::max<std::int64_t>(1, summary.world));
-  out.flops = samples * summary.flops_per_sample;
+  out.flops = samples * (summary.flops_per_sample + summary.redone_flops_per_sample);
   if (facts.attention_flops > 0 && summary.flops_per_sample > 0)
     out.attention_share = facts.attention_flops / summary.flops_per_sample;
   if (summary.peak_flops_per_s > 0 && !summary.peak_is_too_low())
@@ -92,9 +92,11 @@ void add_evidence(const RunCase& run, RunVerdict& out) {
   const RunSummary& summary = run.view().summary;
   std::vector<std::string>& evidence = out.verdict.evidence;
   if (summary.mfu() > 0)
-    evidence.push_back(fmt::format("MFU {:.1f} % of {:.0f} GFLOP/s ({}, {})", 100 * summary.mfu(),
-                                   summary.peak_flops_per_s * 1e-9, summary.arithmetic(),
-                                   summary.peak_of_data_sheet ? "data sheet" : "measured"));
+    evidence.push_back(fmt::format(
+        "MFU {:.1f} %{} of {:.0f} GFLOP/s ({}, {})", 100 * summary.mfu(),
+        summary.redone_flops_per_sample > 0 ? fmt::format(", HFU {:.1f} %", 100 * summary.hfu()) : "",
+        summary.peak_flops_per_s * 1e-9, summary.arithmetic(),
+        summary.peak_of_data_sheet ? "data sheet" : "measured"));
   if (const std::string text = roofline_sentence(out.roofline); !text.empty()) evidence.push_back(text);
   if (summary.slots > 0)
     evidence.push_back(fmt::format("{:.1f} of {} batches were ready when one was asked for",

@@ -6,6 +6,7 @@
 #include "analyse/run_case.h"
 #include "cli/case_text.h"
 #include "cli/commands.h"
+#include "cli/memory_report.h"
 #include "cli/runs_command.h"
 #include "core/named_file.h"
 #include "course/progress.h"
@@ -48,7 +49,8 @@ void check_target(const NamedFile& file) {
 
 int compare_command(const Words& words) {
   Words names;
-  bool json = false;
+  bool json = false, memory = false, replace = false;
+  std::string svg;
   OptionParser app(
       "Which run is faster than the first, by how much, why, and how sure that is; repeats of a run beside "
       "it "
@@ -56,13 +58,22 @@ int compare_command(const Words& words) {
       kCompare);
   app.add("RUNS", names, "two or more: folders, names, or last");
   app.flag("--json", json, "one JSON object instead of the text");
+  app.flag("--memory", memory, "what a step of each holds in memory, side by side");
+  app.add("--svg", svg, "draw the memory into this .svg file");
+  app.flag(kReplace, replace, kReplaceHelp);
   if (!app.parse(words)) return 0;
+  if (!svg.empty() && !memory)
+    throw Error("--svg names the file of --memory", kCompare, "--memory --svg memory.svg");
   if (names.size() < 2)
     throw Error(names.empty() ? "which runs?" : "one run compares with nothing", kCompare,
                 "./isobar compare A B; ./isobar runs lists them");
   if (names.size() > kMostCompared)
     throw Error("too many runs at once", std::to_string(names.size()),
                 "at most " + std::to_string(kMostCompared));
+  if (memory) {
+    compare_memory(find_shown_runs(names, kEvents), named_svg(svg, replace), json);
+    return 0;
+  }
   compare_report(read_cases(find_shown_runs(names, kEvents)), text_columns(), table_columns()).print(json);
   return 0;
 }

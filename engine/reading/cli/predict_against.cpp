@@ -80,7 +80,8 @@ std::vector<Row> errors_rows(const BackTest& test) {
   return out;
 }
 
-/// On the terminal below the tables, and into the file that was named.
+}  // namespace
+
 void add_drawing(Report& out, const ClusterArguments& arguments, const Drawing& drawing) {
   if (!arguments.json) {
     out.line("");
@@ -91,8 +92,6 @@ void add_drawing(Report& out, const ClusterArguments& arguments, const Drawing& 
   out.labelled("picture", arguments.svg.path.string());
   out.json["svg"] = arguments.svg.path.string();
 }
-
-}  // namespace
 
 void predict_against(const ClusterArguments& arguments) {
   const PublishedFile file = read_published(arguments.against);

@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "analyse/scaling.h"
+#include "cli/report.h"
 #include "config/lesson.h"
 #include "config/load.h"
 #include "core/named_file.h"
+#include "draw/sketch.h"
 #include "draw/svg_canvas.h"
 
 namespace isobar {
@@ -24,6 +26,9 @@ struct ClusterArguments {
 
   bool wanted() const { return !against.empty() || !clusters.empty(); }
 };
+
+/// On the terminal below the tables, and into the file that was named.
+void add_drawing(Report& out, const ClusterArguments& arguments, const Drawing& drawing);
 
 /// Prints each point's error and the errors by class and split.
 void predict_against(const ClusterArguments& arguments);

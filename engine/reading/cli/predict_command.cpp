@@ -1,13 +1,17 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analyse/cluster_prediction.h"
 #include "analyse/predicted_run.h"
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
 #include "cli/predict_against.h"
+#include "cli/predict_memory.h"
 #include "cli/report.h"
 #include "cli/shared_options.h"
 #include "config/resume.h"
+#include "core/parse_bytes.h"
 #include "core/processors.h"
 #include "formula/memory_plan.h"
 
@@ -85,9 +89,11 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
   if (!app.parse(words)) return std::nullopt;
   out.cluster.json = out.json;
   check_together(app, out);
-  if (!out.cluster.svg.path.empty() && !out.cluster.wanted())
+  const bool has_cap = std::ranges::any_of(
+      out.settings.sets, [](const std::string& set) { return trimmed(set).starts_with("run.memory_cap"); });
+  if (!out.cluster.svg.path.empty() && !out.cluster.wanted() && !has_cap)
     throw Error("the step of one device has no picture", "--svg",
-                "--against FILE or --cluster NAME have one");
+                "--against FILE, --cluster NAME or --set run.memory_cap=40GiB have one");
   if (!out.cluster.svg.path.empty()) check_writable(out.cluster.svg);
   out.one_rank = out.settings;
   if (ranks.given()) out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));
@@ -333,6 +339,15 @@ Report here_report(const Prediction& prediction, const std::optional<RunLike>& m
   return out;
 }
 
+/// What makes the step fit into `cap`. Error (exit code 2) for what is no number of bytes.
+void predict_memory(const PredictArguments& arguments, const LessonInfo& lesson, const std::string& cap,
+                    const std::string& device) {
+  const std::uint64_t limit_bytes = parse_bytes(cap, "run.memory_cap");
+  const PredictedRate rate =
+      device == "here" ? rate_here(rates_here(arguments), processors_here()) : rate_on(rates_of(device));
+  print_memory(lesson, arguments.settings, limit_bytes, device, rate, arguments.cluster);
+}
+
 }  // namespace
 
 int predict_command(const Words& words) {
@@ -362,6 +377,10 @@ int predict_command(const Words& words) {
   if (is_here && lesson.needs == "cuda")
     throw Error(lesson.name + " needs a GPU, and what is predicted here are processors", "--device here",
                 std::string("--device ") + kUsualDevice);
+  if (const std::optional<std::string> cap = take_setting(arguments->settings, "run.memory_cap")) {
+    predict_memory(*arguments, lesson, *cap, is_here ? "here" : is_usual ? kUsualDevice : arguments->device);
+    return 0;
+  }
   const Prediction prediction =
       is_here ? predict_here(lesson, *arguments)
               : predict_on_device(lesson, arguments->settings, is_usual ? kUsualDevice : arguments->device,

@@ -121,6 +121,7 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
     out["loss"] = summary.last_loss;
   }
   add_members(out, ISOBAR_NAMED(samples_per_s, mfu, step_us, stages, scores));
+  if (summary.redone_flops_per_sample > 0) out["hfu"] = number_or_null(summary.hfu());
   if (summary.has_valid_loss) out["valid_loss"] = summary.valid_loss;
   out["left_out"] = left_out_json(view.left_out);
   out["remarks"] = view.remarks;

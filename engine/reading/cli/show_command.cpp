@@ -10,6 +10,7 @@
 #include "analyse/recorded_runs.h"
 #include "analyse/timeline.h"
 #include "cli/commands.h"
+#include "cli/memory_report.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
 #include "core/named_file.h"
@@ -49,10 +50,12 @@ struct ShowArguments {
   fs::path curve;
   bool replace = false;  ///< what `file`, `curve` or the trace names
   bool json = false, live = false, recorded = false, types = false, gradients = false, picture = false;
+  bool memory = false;
+  std::string svg;                 ///< the picture of --memory
   double speed = 0;                ///< speed of a replay; 0 = none is wanted
   std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
   bool timeline = false;
-  int rank = 0;                           ///< whose spans are drawn; a trace has all
+  int rank = 0;                           ///< whose spans or memory are drawn; a trace has all
   std::optional<std::string> trace_file;  ///< to be written, a Chrome trace
   TimelineWish wish;
 
@@ -64,7 +67,8 @@ bool is_svg(const std::string& name) { return fs::path(name).extension() == ".sv
 void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step, bool has_steps) {
   const auto refuse = [](const char* what) { throw Error(what, kShow, kShowHint); };
   if (out.run.empty()) refuse("which run?");
-  if (!out.timeline && has_rank) refuse("--rank chooses whose timeline --timeline draws");
+  if (!out.timeline && !out.memory && has_rank)
+    refuse("--rank chooses whose timeline --timeline or --memory draws");
   if (!out.timeline && (has_steps || (has_step && !out.gradients)))
     refuse("--step and --steps choose what --timeline draws, and --step what --gradients does");
   if (has_into && (out.speed == 0 || out.into.empty()))
@@ -85,6 +89,10 @@ void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step
     refuse("--recorded --picture needs a file: nothing is written beside a recorded run");
   if (out.types && (out.gradients || out.asks_timeline() || live_or_curve))
     refuse("--types goes with --json alone");
+  if (out.memory &&
+      (out.types || out.gradients || out.picture || out.asks_timeline() || live_or_curve || out.speed > 0))
+    refuse("--memory goes with --rank, --svg and --json alone");
+  if (!out.svg.empty() && !out.memory) refuse("--svg names the file of --memory");
 }
 
 std::optional<ShowArguments> parse_show(const Words& words) {
@@ -110,6 +118,8 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   const auto steps = app.add("--steps", out.wish.steps, "how many steps to draw").at_least(1);
   const auto rank = app.add("--rank", out.rank, "of this rank").at_least(0);
   const auto traced = app.add("--trace", trace, "write the timeline into this .json file, for Perfetto");
+  app.flag("--memory", out.memory, "what one step holds in memory, by category, and at its peak");
+  app.add("--svg", out.svg, "draw the memory into this .svg file");
   app.flag("--gradients", out.gradients,
            "how large the gradients of --step are; default: the last recorded step");
   app.flag("--types", out.types, "the operators of each module, with their input and output types");
@@ -341,9 +351,11 @@ int show_command(const Words& words) {
   if (!asked) return 0;
   const fs::path run = asked->recorded ? recorded_folder(asked->run) : find_shown_run(asked->run);
   if (asked->speed > 0) return show_replay(run, *asked);
-  if (asked->asks_timeline() || asked->types || asked->gradients) refuse_within_a_step(run);
+  if (asked->asks_timeline() || asked->types || asked->gradients || asked->memory) refuse_within_a_step(run);
   Console console;
-  if (asked->picture) {
+  if (asked->memory) {
+    show_memory(run, asked->rank, named_svg(asked->svg, asked->replace), asked->json);
+  } else if (asked->picture) {
     show_picture(run, *asked, console);
   } else if (asked->types) {
     show_types(run, asked->json);

@@ -276,7 +276,10 @@ void Replay::play_lines(const std::stop_token& stop) {
   write_waiting();
   // Where ranks were at their end, which is asked of those that have none.
   if (stop.stop_requested()) return;
-  for (const int rank : ranks_in(run_)) copy_beside(status_file({}, rank));
+  for (const int rank : ranks_in(run_)) {
+    copy_beside(status_file({}, rank));
+    copy_beside(RunFolder{}.memory_file(rank));
+  }
 }
 
 ReplayThread::ReplayThread(Replay& replay)

@@ -174,6 +174,7 @@ void RunLog::take_run(const Event& event) {
   view_.summary.world = attempt.world;
   view_.summary.replicas = attempt.replicas;
   view_.summary.flops_per_sample = event.number("flops_per_sample");
+  view_.summary.redone_flops_per_sample = event.number("redone_flops_per_sample");
   ended_ = false;  // a resumed run continues behind the `end` of its attempt before
 }
 

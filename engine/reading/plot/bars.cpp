@@ -256,7 +256,7 @@ StackPart memory_part(const Theme& theme, const std::string& name, double bytes)
     std::size_t series;
     Hatch hatch;
   };
-  static constexpr std::array<Look, 10> kLooks = {{{"weights", 6, Hatch::none},
+  static constexpr std::array<Look, 12> kLooks = {{{"weights", 6, Hatch::none},
                                                    {"gradients", 4, Hatch::falling},
                                                    {"moments", 2, Hatch::rising},
                                                    {"Adam", 2, Hatch::rising},
@@ -264,6 +264,8 @@ StackPart memory_part(const Theme& theme, const std::string& name, double bytes)
                                                    {"attention", 5, Hatch::dots},
                                                    {"N x N matrices", 5, Hatch::dots},
                                                    {"working", 3, Hatch::dots},
+                                                   {"workspace", 3, Hatch::dots},
+                                                   {"communication", 5, Hatch::crossed},
                                                    {"batches", 0, Hatch::crossed},
                                                    {"program", 7, Hatch::none}}};
   const Look* const look = find_by(kLooks, &Look::name, std::string_view(name));

@@ -10,6 +10,7 @@
 #include "core/pattern.h"
 #include "core/text.h"
 #include "support/catch.h"
+#include "support/made_memory.h"
 #include "support/made_ranks.h"
 #include "support/made_runs.h"
 
@@ -74,6 +75,8 @@ class World {
     runs_.add("stopped", {.steps = 12, .end = "stopped", .reason = "Ctrl-C"});
     runs_.add("failed", {.steps = 12, .end = "failed", .reason = "error: the disk is full"});
     runs_.add("recorded", {.provenance = "recorded"});
+    write_memory(runs_.path() / "base1", made_memory());
+    write_memory(runs_.path() / "once", made_memory({.kept = 400'000, .block_us = 1300}));
     write_file_whole(runs_.path() / "notes.md", std::string_view("a note\n"));
     ranks("even", 0);
     ranks("late", 30'000);

@@ -176,6 +176,49 @@ TEST_CASE("predictions of clusters and their errors are drawn, and no other file
   CHECK_THAT(world.run({"01", "--svg", "p.svg"}).err, says("the step of one device has no picture"));
 }
 
+TEST_CASE("what fits into a cap is listed by rate, and shared states alone as what they are") {
+  const World world;
+  const std::vector<std::string> asked = {
+      "05_fusion", "--preset", "mp", "--device", "H200", "--set", "run.memory_cap=40GiB"};
+  const Json answer = world.json(asked);
+  CHECK(answer["limit_bytes"].as_integer() == std::int64_t{40} << 30);
+  CHECK(answer["as_is"]["fits"] == false);
+  REQUIRE(answer["states_alone"].values().size() == 3);
+  for (const Json& way : answer["states_alone"].values()) CHECK(way["fits"] == false);
+  double last = 1e9;
+  REQUIRE_FALSE(answer["fits"].empty());
+  for (const Json& way : answer["fits"].values()) {
+    INFO(way["command"].as_text());
+    CHECK(way["fits"] == true);
+    CHECK_THAT(way["command"].as_text(), says("--preset mp") && !says("memory_cap"));
+    if (way["ranks"].as_integer() != 1) continue;
+    if (way["samples_per_s"] == Json()) {  // no rate counts what goes to host memory: behind all others
+      last = 0;
+      continue;
+    }
+    CHECK(way["samples_per_s"].as_number() <= last);
+    last = way["samples_per_s"].as_number();
+  }
+  const std::string text = world.run(asked).out;
+  CHECK_THAT(text, says("does not fit") && says("mesh.zero=3") && says("activations") && says("samples/s"));
+  CHECK_THAT(text, says("Speed against memory: 05_fusion, preset mp, 64 samples a step") &&
+                       says("The fastest that fits into 42.9 GB"));
+  std::vector<std::string> drawn = asked;
+  drawn.insert(drawn.end(), {"--svg", "front.svg"});
+  CHECK(world.json(drawn)["svg"] == "front.svg");
+  CHECK_THAT(read_text_file(world.work() / "front.svg", 1 << 20), says("fits into 42.9 GB"));
+  // A cap that it keeps, no amount of memory, and one that nothing meets.
+  CHECK_THAT(
+      world.run({"05_fusion", "--preset", "mp", "--device", "H200", "--set", "run.memory_cap=200GiB"}).out,
+      says("it fits"));
+  const ProcessResult wrong = world.run({"05_fusion", "--set", "run.memory_cap=4x"});
+  CHECK(wrong.code == 2);
+  CHECK_THAT(wrong.err, says("no amount of memory") && says("40GiB"));
+  CHECK_THAT(
+      world.run({"05_fusion", "--preset", "mp", "--device", "H200", "--set", "run.memory_cap=1MiB"}).out,
+      says("no change of these makes it fit"));
+}
+
 TEST_CASE("what cannot be predicted here is refused") {
   const World world;
   const auto refused = [](const World& where, std::vector<std::string> words, int code = 2) {
