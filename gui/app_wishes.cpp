@@ -51,6 +51,7 @@ std::set<std::string> App::shown_runs(const Data& data) const {
     out.insert(state_.compared.begin(), state_.compared.end());
     out.merge(possible_repeats(*data.feed.runs, ticked_runs(*data.feed.runs, state_.compared)));
   }
+  if (state_.view == View::memory) out.insert(state_.compared.begin(), state_.compared.end());
   return out;
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Draws gui/recorded/watch.png, lesson.png, compare.png, predict.png and timeline.png anew: the default run and a run of each lesson that this machine
+# Draws gui/recorded/watch.png, lesson.png, compare.png, predict.png, timeline.png and memory.png anew: the default run and a run of each lesson that this machine
 # can run, then the window in a display in memory. About four minutes on a laptop that does nothing else; beside other programs the pictures say so.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -24,4 +24,5 @@ ISOBAR_PROGRESS=$work/progress.jsonl picture lesson runs --lesson 02 --panel les
 picture compare "$home"/lessons/0[1-5]_*/recorded/h200-*-short --panel compare --theme light
 picture predict runs --run runs/default --panel predict --theme dark
 picture timeline runs --run runs/two-ranks --panel timeline --theme light
+picture memory runs --run runs/05_fusion --panel memory --theme light
 python3 "$home/tests/repo/check_window_pictures.py" "$home" --write

@@ -43,6 +43,9 @@ std::string draw_form_knobs(Ui& ui, FormState& form, const std::vector<Knob>& kn
 /// A step of the lesson on clusters that are not here, with the errors that such predictions had.
 void draw_clusters(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask);
 
+/// What a step of the lesson takes of memory, moment by moment, and what would fit under a cap.
+void draw_memory_play(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask);
+
 /// Saves what the menu of a plot asked for, drawn again as a file that is named after the run ("" = the plot
 /// alone).
 void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView& view, const PlotLink& link,

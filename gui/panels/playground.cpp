@@ -201,12 +201,19 @@ void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
     return ui.nothing("Nothing to predict",
                       "The formulas are about the weather model, which this lesson does not train.");
   ClusterPlay& cluster = state.play.cluster;
-  if (ui.choice("This machine", !cluster.shown)) cluster.shown = false;
+  MemoryPlay& memory = state.play.memory;
+  if (ui.choice("This machine", !cluster.shown && !memory.shown)) cluster.shown = memory.shown = false;
   if (ui.beside(2).choice("On a cluster", cluster.shown)) {
     cluster.shown = true;
-    cluster.looked = false;  // a profile may have been imported
+    memory.shown = cluster.looked = false;  // a profile may have been imported
   }
-  if (cluster.shown)
+  if (ui.beside(2).choice("Its memory", memory.shown)) {
+    memory.shown = true;
+    cluster.shown = false;
+  }
+  if (memory.shown)
+    draw_memory_play(ui, data, *card, state, ask);
+  else if (cluster.shown)
     draw_clusters(ui, data, *card, state, ask);
   else
     draw_here(ui, data, *card, state, ask);

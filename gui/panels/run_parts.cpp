@@ -156,6 +156,7 @@ void draw_run_head(Ui& ui, const RunEntry& run) {
     std::string& rate = facts.emplace_back(engineering(summary.samples_per_s, 4) + " samples/s");
     if (summary.world > 1) rate += fmt::format(" on {} ranks", summary.world);
     if (summary.mfu() > 0) rate += fmt::format(", MFU {:.1f} %", 100 * summary.mfu());
+    if (summary.hfu() > summary.mfu()) rate += fmt::format(", HFU {:.1f} %", 100 * summary.hfu());
     if (summary.peak_is_too_low()) rate += ", MFU not known";
   }
   if (!view.provenance.empty() && !view.point.empty()) facts.push_back("with " + view.point);

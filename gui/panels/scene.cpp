@@ -1,6 +1,5 @@
 // Knobs, steps, and what is saved.
 #include <algorithm>
-#include <cstdlib>
 
 #include "panels/parts.h"
 
@@ -38,12 +37,11 @@ bool draw_knob(Ui& ui, const std::string& name, const std::string& title, const 
 std::string draw_form_knobs(Ui& ui, FormState& form, const std::vector<Knob>& knobs) {
   std::string turned;
   for (Knob knob : knobs) {
-    double value = std::strtod(form.text(knob.key).c_str(), nullptr);
-    add_place(knob, value);
+    double value = knob.place_of(form.text(knob.key));
     if (!draw_knob(ui, "knob " + knob.key, knob.title, "--set " + knob.key + "=...", knob.places,
                    knob_words(knob, value), value))
       continue;
-    form.set(knob.key, knob_text(value));
+    form.set(knob.key, knob.text_of(value));
     turned = knob.key;
   }
   return turned;

@@ -17,6 +17,8 @@ DrawPanel draw_scene;
 DrawPanel draw_playground;
 /// Some steps of a run with everything that ran beside the training loop, and its ranks side by side.
 DrawPanel draw_timeline;
+/// What a step held in memory, by category: of the chosen run, or of the ticked ones beside each other.
+DrawPanel draw_memory;
 /// Input, target, prediction and error of one validation sample, channel by channel.
 DrawPanel draw_maps;
 /// A lesson's page with the difference to the lesson before, or any other file of the project.

@@ -30,6 +30,41 @@ const std::vector<Knob>& all_knobs() {
   return kKnobs;
 }
 
+/// A knob whose places are these values, the one without a name called `zero`.
+Knob named_knob(const char* key, const char* title, std::vector<std::string> names, const char* zero = "") {
+  Knob out{.key = key, .title = title, .unit = "", .zero = zero, .places = {}, .names = std::move(names)};
+  for (std::size_t i = 0; i < out.names.size(); ++i) out.places.push_back(static_cast<double>(i));
+  return out;
+}
+
+const std::vector<Knob>& memory_knobs() {
+  static const std::vector<Knob> kKnobs = {
+      named_knob("run.memory_cap", "Cap", {"", "1GiB", "4GiB", "8GiB", "16GiB", "24GiB", "40GiB", "80GiB"},
+                 "none"),
+      {"train.global_batch", "Batch", "samples a step", "", {1, 2, 4, 8, 16, 32, 64}},
+      {"train.accumulate", "Passes a step", "", "", {1, 2, 4, 8, 16}},
+      named_knob("model.checkpoint", "Checkpointing", {kCheckpointKinds.begin(), kCheckpointKinds.end()}),
+      {"mesh.zero", "Stage of shared states", "", "none", {0, 1, 2, 3}},
+      {"run.ranks", "Ranks", "", "", {1, 2, 4, 8}},
+      {"mesh.tp", "Ranks a layer", "", "", {1, 2, 4, 8}},
+      {"model.embed", "Width", "", "", {96, 192, 384, 768, 1024}},
+      {"model.depth", "Depth", "blocks", "", {2, 4, 6, 8, 12, 24}},
+      {"model.patch", "Patch", "pixels", "", {4, 8, 12, 24}}};
+  return kKnobs;
+}
+
+std::vector<Knob> honoured(const std::vector<Knob>& all, const LessonInfo& lesson,
+                           const std::map<std::string, std::string>& values) {
+  std::vector<Knob> out;
+  for (Knob knob : all) {
+    const std::string* const value = find_in(values, knob.key);
+    if (!honours(lesson, knob.key) || value == nullptr) continue;
+    knob.place_of(*value);
+    out.push_back(std::move(knob));
+  }
+  return out;
+}
+
 PresetFact fact_of(const Project& project, const LessonInfo& lesson, const std::string& name,
                    const MemoryState& memory) {
   PresetFact out;
@@ -68,22 +103,38 @@ void add_place(Knob& knob, double place) {
   if (at == knob.places.end() || *at != place) knob.places.insert(at, place);
 }
 
-std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values) {
-  std::vector<Knob> out;
-  for (Knob knob : all_knobs()) {
-    const std::string* const value = find_in(values, knob.key);
-    if (!honours(lesson, knob.key) || value == nullptr) continue;
-    add_place(knob, std::strtod(value->c_str(), nullptr));
-    out.push_back(std::move(knob));
+double Knob::place_of(const std::string& text) {
+  if (names.empty()) {
+    const double place = std::strtod(text.c_str(), nullptr);
+    add_place(*this, place);
+    return place;
   }
-  return out;
+  auto at = std::ranges::find(names, text);
+  if (at == names.end()) {
+    places.push_back(static_cast<double>(names.size()));
+    at = names.insert(names.end(), text);
+  }
+  return static_cast<double>(at - names.begin());
+}
+
+std::string Knob::text_of(double place) const {
+  return names.empty() ? knob_text(place) : names[static_cast<std::size_t>(place)];
+}
+
+std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values) {
+  return honoured(all_knobs(), lesson, values);
+}
+
+std::vector<Knob> memory_knobs_of(const LessonInfo& lesson,
+                                  const std::map<std::string, std::string>& values) {
+  return honoured(memory_knobs(), lesson, values);
 }
 
 std::string knob_text(double place) { return fmt::format("{:g}", place); }
 
 std::string knob_words(const Knob& knob, double place) {
   if (place == 0 && !knob.zero.empty()) return knob.zero;
-  return knob_text(place) + (knob.unit.empty() ? "" : " " + knob.unit);
+  return knob.text_of(place) + (knob.unit.empty() ? "" : " " + knob.unit);
 }
 
 double PlayedStep::samples_per_s() const {

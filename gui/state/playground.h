@@ -25,6 +25,12 @@ struct Knob {
   std::string unit;  ///< behind a number
   std::string zero;  ///< what 0 is called; "" = there is no 0
   std::vector<double> places;
+  std::vector<std::string> names = {};  ///< values that are no numbers: places are their numbers here
+
+  /// The place of a value in the form of --set, added where it is none yet.
+  double place_of(const std::string& text);
+  /// The place in the form of --set.
+  std::string text_of(double place) const;
 };
 
 /// Makes it one of the places, where it would stand in their order.
@@ -32,6 +38,9 @@ void add_place(Knob& knob, double place);
 
 /// Knobs of the settings that this lesson honours, with `values` (of every key) among their places.
 std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values);
+
+/// Knobs of what memory depends on.
+std::vector<Knob> memory_knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values);
 
 std::string knob_words(const Knob& knob, double place);
 /// The place in the form of --set.

@@ -16,6 +16,7 @@
 #include "state/course_worker.h"
 #include "state/feed.h"
 #include "state/launcher.h"
+#include "state/memory_play.h"
 #include "state/playground.h"
 #include "state/project.h"
 #include "state/scenes.h"
@@ -26,8 +27,8 @@ namespace isobar {
 
 class Error;
 
-enum class View { watch, scene, compare, predict, timeline, maps, code, lesson, run };
-inline constexpr int kViews = 9;
+enum class View { watch, scene, compare, predict, timeline, memory, maps, code, lesson, run };
+inline constexpr int kViews = 10;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
 /// "Watch", "Compare", ...; that of `run` is "Settings", that of `scene` what the lesson calls it.
@@ -184,6 +185,10 @@ struct TimelineState {
   std::string problem;
 };
 
+struct MemoryViewState {
+  int rank = 0;
+};
+
 /// The playground on clusters.
 struct ClusterPlay {
   bool shown = false;   ///< in the place of this machine
@@ -198,8 +203,21 @@ struct ClusterPlay {
   std::array<PlotView, 2> views;  ///< efficiency first, then samples/s
 };
 
+/// The playground of memory.
+struct MemoryPlay {
+  bool shown = false;   ///< in the place of this machine
+  bool on_gpu = false;  ///< a rank on a GPU of its own
+  bool front = false;   ///< all ways instead of one step
+  // What was worked out last, and from what.
+  MemoryAsk asked;
+  std::vector<Knob> knobs;
+  PlayedMemory played;
+  FrontAnswers fronts;
+};
+
 struct PlayState {
   ClusterPlay cluster;
+  MemoryPlay memory;
   std::string turned;  ///< key of the knob that was turned last
   PlotLink link;
   PlotView view;
@@ -257,6 +275,7 @@ struct AppState {
   WatchState watch;
   CompareState compare;
   TimelineState timeline;
+  MemoryViewState memory;
   MapsState maps;
   PlayState play;
   ScenesState scenes;

@@ -1,6 +1,8 @@
 // The playground: knobs turn settings, the formulas answer, and the answer can be measured.
+#include "config/load.h"
 #include "core/machine.h"
 #include "gui/headless.h"
+#include "panels/parts.h"
 #include "support/catch.h"
 #include "support/made_rates.h"
 
@@ -22,6 +24,24 @@ void turn_up(Headless& window, const std::string& knob) {
   const float y = (box.y0 + box.y1) / 2;
   window.drag({box.x0 + 4, y}, {box.x1 - 4, y});
   window.frames(4);
+}
+
+/// The playground of memory in a lesson.
+void open_memory(Headless& window, const std::string& lesson) {
+  window.settle();
+  window.state().lesson = lesson;
+  window.click("Predict");
+  window.click("Its memory");
+  window.frames(2);
+}
+
+/// Bytes of what the form describes, by the formulas themselves.
+MemoryPlan planned(Headless& window, bool on_gpu) {
+  const RunRequest request = request_of(window.state().form());
+  const LessonInfo lesson = read_lesson(project_home(), request.lesson);
+  const Config config =
+      load_config(project_home(), lesson, {.preset = request.preset, .sets = request.sets}, "cpu").config;
+  return plan_memory(lesson, config, memory_facts(config, on_gpu));
 }
 
 /// The answer on clusters to what was asked last.
@@ -212,4 +232,81 @@ TEST_CASE("Published points that cannot be read are named each time, and no more
   CHECK(answer_to(ask, {}, &first).errors_problem == first.errors_problem);
   fs::remove(file);
   CHECK(answer_to(ask, {}, &first).errors_problem == "");
+}
+
+TEST_CASE("Sliders of memory are those of the lesson, and the numbers are those of the plan") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, to_toml(made_rates())));
+  open_memory(window, "07_tensor_parallel");
+  const PlayedMemory& played = window.state().play.memory.played;
+  for (const bool on_gpu : {false, true}) {
+    window.click(on_gpu ? "GPU" : "Processors");
+    for (const char* const knob : {"train.global_batch", "model.depth", "model.embed", "run.ranks"}) {
+      turn_up(window, std::string("knob ") + knob);
+      INFO(knob);
+      REQUIRE(played.is_known());
+      CHECK(played.plan.categories() == planned(window, on_gpu).categories());
+      CHECK(played.course.peak_bytes() + played.course.program_bytes == played.plan.total());
+      if (!on_gpu) CHECK(played.course.step_us > 0);  // no GPU has a rate for heads this wide
+    }
+    window.click("reset knobs");
+  }
+  CHECK(window.has("knob mesh.tp"));
+  CHECK_FALSE(window.has("knob mesh.zero"));  // a later lesson's
+  CHECK(window.has("predicted-memory"));
+  CHECK(window.has("memory-plan"));
+  turn_up(window, "knob run.ranks");
+  turn_up(window, "knob train.global_batch");
+  turn_up(window, "knob mesh.tp");  // 8 ranks a layer of 2 heads
+  CHECK_FALSE(played.is_known());
+  CHECK_FALSE(window.has("predicted-memory"));
+}
+
+TEST_CASE("Below a cap a step fits, or the cheapest change is a click away") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, ""));
+  open_memory(window, "07_tensor_parallel");
+  FormState& form = window.state().form();
+  const PlayedMemory& played = window.state().play.memory.played;
+  CHECK(played.course.step_us == 0);  // no rates are kept: units take time by their operations
+  turn_up(window, "knob run.memory_cap");
+  CHECK(form.changed.at("run.memory_cap") == "80GiB");
+  CHECK(played.limit_bytes == std::uint64_t{80} << 30);
+  CHECK(played.is_within());
+  CHECK_FALSE(window.has("cheapest change"));
+  form.set("train.global_batch", "64");
+  form.set("run.memory_cap", "700MB");  // none of the slider's own places
+  window.frames(4);
+  CHECK_FALSE(played.is_within());
+  REQUIRE_FALSE(played.fits.empty());
+  const std::string change = played.fits.front().change;
+  window.click("cheapest change");
+  window.frames(4);
+  CHECK(played.is_within());
+  CHECK(form.changed.size() > 2);
+  CHECK(change.find(form.changed.contains("run.ranks") ? "--ranks" : "--set") != std::string::npos);
+  window.click("reset knobs");
+  form.set("run.memory_cap", "1MB");
+  window.frames(4);
+  CHECK(played.fits.empty());
+  CHECK_FALSE(window.has("cheapest change"));
+}
+
+TEST_CASE("All ways stand by speed and memory, worked out beside the frames") {
+  const TempFolder folder;
+  Headless window(with_rates(folder, to_toml(made_rates())));
+  open_memory(window, "07_tensor_parallel");
+  window.click("All ways by speed");
+  const MemoryPlay& mine = window.state().play.memory;
+  const auto answered = [&] { return mine.fronts.last() && mine.fronts.last()->of == mine.asked; };
+  window.until("the front to be worked out", answered);
+  const MemoryFront& front = mine.fronts.last()->front;
+  CHECK(front.ways.size() == 3 * (4 + 2));  // 4 samples, 4 blocks
+  CHECK(window.has("memory-front"));
+  CHECK(front.ways.front().way.plan.total() == planned(window, false).total());
+  CHECK(front.ways.front().samples_per_s > 0);
+  window.click("GPU");
+  window.until("the front of a GPU to be worked out", answered);
+  CHECK(mine.fronts.last()->front.where == "H200");
+  CHECK(mine.fronts.last()->front.ways.front().way.plan.total() == planned(window, true).total());
 }
