@@ -14,13 +14,15 @@ struct Memory {
 };
 
 /// Of two steps, and of so many samples of validation.
-Memory memory_of(const std::string& lesson, int batch, int embed, int validated) {
+Memory memory_of(const std::string& lesson, int batch, int embed, int validated,
+                 const std::vector<std::string>& more = {}) {
   const TempFolder folder;
   const fs::path run = folder / "run";
-  const ProcessResult result = train_lesson(
-      lesson, run,
-      {"train.steps=2", "model.patch=2", "model.embed=" + std::to_string(embed),
-       "train.global_batch=" + std::to_string(batch), "data.limit_valid=" + std::to_string(validated)});
+  std::vector<std::string> sets = {"train.steps=2", "model.patch=2", "model.embed=" + std::to_string(embed),
+                                   "train.global_batch=" + std::to_string(batch),
+                                   "data.limit_valid=" + std::to_string(validated)};
+  sets.insert(sets.end(), more.begin(), more.end());
+  const ProcessResult result = train_lesson(lesson, run, sets);
   INFO(result.err);
   REQUIRE(result.code == 0);
   const Json summary = of_kind(stream(run), "summary").back();
@@ -54,4 +56,21 @@ TEST_CASE("so it is with slots of loaders, 16 bits and fused operations") {
     const Memory memory = memory_of(lesson, 3, 96, 6);
     CHECK(is_within(0.1, memory.predicted_mb, memory.measured_mb));
   }
+}
+
+TEST_CASE("so it is where activations are computed again, in several passes, and where states are cut") {
+  double last_mb = 1e9;
+  for (const char* const kind : {"none", "selective", "block"}) {
+    const Memory memory =
+        memory_of("14_checkpointing", 4, 96, 4, {"amp.mode=none", "model.checkpoint=" + std::string(kind)});
+    INFO(kind);
+    CHECK(is_within(0.1, memory.predicted_mb, memory.measured_mb));
+    CHECK(memory.measured_mb < last_mb);
+    last_mb = memory.measured_mb;
+  }
+  const Memory passes = memory_of("14_checkpointing", 4, 96, 4,
+                                  {"amp.mode=none", "model.checkpoint=none", "train.accumulate=4"});
+  CHECK(is_within(0.1, passes.predicted_mb, passes.measured_mb));
+  const Memory shared = memory_of("13_zero", 4, 96, 4, {"amp.mode=none", "mesh.zero=3"});
+  CHECK(is_within(0.1, shared.predicted_mb, shared.measured_mb));
 }

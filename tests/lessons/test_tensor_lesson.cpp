@@ -2,9 +2,8 @@
 #include <cmath>
 
 #include "core/pattern.h"
-#include "fields/safetensors.h"
 #include "formula/tensor_parallel.h"
-#include "lessons/rank_run.h"
+#include "lessons/compared_runs.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/pairs.h"
@@ -23,35 +22,6 @@ using Sets = std::vector<std::string>;
 ProcessResult run_mesh(int ranks, int tp, const fs::path& run, const Sets& more) {
   return run_ranks(ranks, run, with({"mesh.tp=" + std::to_string(tp), "data.limit_valid=8"}, more), {},
                    kLesson);
-}
-
-double apart(const std::map<int, double>& a, const std::map<int, double>& b) {
-  REQUIRE(a.size() == b.size());
-  double worst = 0;
-  for (const auto& [step, loss] : a) worst = std::max(worst, std::fabs(loss - b.at(step)));
-  return worst;
-}
-
-Json summary_of(const fs::path& run, int rank = 0) { return of_kind(stream_of(run, rank), "summary").back(); }
-
-/// Of the files' tensors, by name: the same names and shapes, and values within `allowed` of each other.
-double difference_of_files(const fs::path& a, const fs::path& b) {
-  const SafetensorsFile one = open_safetensors(a), other = open_safetensors(b);
-  REQUIRE(one.tensors.size() == other.tensors.size());
-  double worst = 0;
-  for (const TensorInFile& tensor : one.tensors) {
-    const auto same = std::find_if(other.tensors.begin(), other.tensors.end(),
-                                   [&](const TensorInFile& each) { return each.name == tensor.name; });
-    REQUIRE(same != other.tensors.end());
-    REQUIRE(same->shape == tensor.shape);
-    std::vector<float> left(tensor.bytes / sizeof(float)), right(left.size());
-    read_tensor(one, tensor, std::as_writable_bytes(std::span(left)));
-    read_tensor(other, *same, std::as_writable_bytes(std::span(right)));
-    if (tensor.name.find("attn.k.bias") != std::string::npos) continue;  // its true gradient is zero
-    for (std::size_t i = 0; i < left.size(); ++i)
-      worst = std::max(worst, static_cast<double>(std::fabs(left[i] - right[i])));
-  }
-  return worst;
 }
 
 struct Bad {

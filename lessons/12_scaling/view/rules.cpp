@@ -1,5 +1,5 @@
-// Rules of predictions, and the table of all rules of lesson 12: the largest of several formulas, a changed
-// term beside published points, and two clusters of which not everything is published.
+// Rules of predictions, and the table of all rules of lesson 12: a changed term beside published points, and
+// two clusters of which not everything is published.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,49 +17,6 @@ namespace isobar::lesson_12 {
 namespace {
 
 using enum AnswerKind;
-
-struct Entry {
-  std::string key;
-  double value = 0;
-};
-
-/// "KEY FORMULA" of each, the largest first.
-std::vector<Entry> entries_in(const Question& question) {
-  constexpr double kApart = 0.01;
-  std::vector<Entry> out;
-  for (const std::string& one : question.arguments("of")) {
-    const std::size_t end = std::min(one.find(' '), one.size());
-    out.push_back({one.substr(0, end), calculated(question, one.substr(std::min(end + 1, one.size())))});
-  }
-  if (out.size() < 2) wrong_question(question, "largest compares two formulas or more", "of = [...]");
-  std::ranges::stable_sort(out, [](const Entry& a, const Entry& b) { return a.value > b.value; });
-  if (out[0].value - out[1].value <= kApart * std::fabs(out[0].value))
-    wrong_question(question, fmt::format("{} and {} are the same within 1 %", out[0].key, out[1].key),
-                   fmt::format("{:g} and {:g}", out[0].value, out[1].value));
-  return out;
-}
-
-Truth largest_truth(const RuleInput& input) {
-  const std::vector<Entry> entries = entries_in(input.question);
-  Truth out;
-  out.accepted = {entries[0].key};
-  for (const Entry& one : entries) {
-    out.figures[one.key] = figure_text(one.value);
-    out.text += fmt::format("{}{} {}", out.text.empty() ? "" : ", ", one.key, figure_text(one.value));
-  }
-  out.figures["largest"] = entries[0].key;
-  out.figures["value"] = figure_text(entries[0].value);
-  out.figures["second"] = entries[1].key;
-  out.figures["second_value"] = figure_text(entries[1].value);
-  out.source = "by formula";
-  return out;
-}
-
-void check_largest(const Question& question) {
-  std::vector<std::string> keys;
-  for (const Entry& one : entries_in(question)) keys.push_back(one.key);
-  check_keys(question, keys);
-}
 
 PointSplit split_in(const Question& question) {
   const std::string name = question.argument("split", name_of(PointSplit::test));
@@ -172,9 +129,6 @@ void check_machine_order(const Question& question) {
 
 // clang-format off
 const LessonRules kRules{{
-  {"largest",
-   "the choice whose formula gives the most: of = [\"latency 2 * ({ranks} - 1) * 0.014\", \"jitter 3\"]",
-   {choice}, {"of"}, {}, largest_truth, nullptr, check_largest},
   {"machine_order",
    "which of two clusters has the higher weak efficiency on so many ranks, over all that is not published: its name, "
    "or cannot_tell",

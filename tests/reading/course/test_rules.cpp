@@ -9,6 +9,7 @@
 #include "made_all_reduce.h"
 #include "made_descent.h"
 #include "record/json_line.h"
+#include "support/made_memory.h"
 #include "support/made_ranks.h"
 #include "support/made_runs.h"
 #include "support/made_spans.h"
@@ -27,6 +28,8 @@ class AllRuns {
                    .persistence = 0.5,
                    .score_every = 16};
     good = runs_.add_three("good", made);
+    for (const char* const repeat : {"good1", "good2", "good3"})
+      write_memory(good.parent_path() / repeat, made_memory());
     MadeSpans spans;
     for (int step = 0; step < 4; ++step)
       spans.span(step, "loop", "forward", 100 * step, 90).span(step, "upload", "copy", 100 * step + 10, 20);
@@ -49,6 +52,10 @@ class AllRuns {
       return step % 5 == 0 ? 2 + 0.1 * std::abs(step - 10) : 10 - 0.2 * step;
     };
     rising_losses = runs_.add("rising", {.keys = {{"data.workers", "4"}}, .loss = loss, .score_every = 5});
+    less_memory = runs_.add("less_memory", {.keys = {{"data.workers", "5"}}});
+    write_memory(good, made_memory());
+    write_memory(other, made_memory());
+    write_memory(less_memory, made_memory({.blocks = 1}));
     stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
     one_rank = ranks("one", 1);
     two_ranks = ranks("two", 2);
@@ -63,7 +70,7 @@ class AllRuns {
   }
 
   std::filesystem::path good, other, stopped, one_rank, two_ranks, early, late, one_path, rank_paths, rising,
-      small, ring, tree, one_off, mode_off, both_off, rising_losses;
+      small, ring, tree, one_off, mode_off, both_off, rising_losses, less_memory;
 
  private:
   std::filesystem::path ranks(const std::string& name, int world) {
@@ -115,6 +122,7 @@ class AllRuns {
       };
       made.write(run);
       write_file_whole(run / "rank-0000.spans.jsonl", std::string_view(spans.text()));
+      write_memory(run, made_memory());
     }
     return runs_.path() / (name + "0");
   }
@@ -137,6 +145,7 @@ struct RuleCase {
     made_path,
     made_rising,
     made_all_reduces,
+    made_memory,
     traced,
     paths,
     path_of_ranks,
@@ -154,6 +163,9 @@ const With kOrdered = {{"lesson", {"06_ddp"}},
                        {"preset", {"base"}},
                        {"clusters", {"leonardo", "marenostrum5"}},
                        {"ranks", {"64"}}};
+const With kMadeMemory = {{"times", {"1.5"}}, {"differ", {"data.workers"}}};
+const With kFits = {
+    {"lesson", {"13_zero"}}, {"preset", {"mp"}}, {"ranks", {"8"}}, {"samples", {"16"}}, {"gib", {"24"}}};
 const With kMadeAllReduce = {
     {"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}};
 
@@ -166,7 +178,10 @@ const std::vector<RuleCase> kRuleCases = {
     {"value", {{"run", {"w1"}}, {"of", {"load_us"}}}, "ms", R::pair},
     {"all_reduce_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::all_reduces},
     {"all_reduce_sums", {{"run", {"w1"}}}, "", R::all_reduces},
+    {"apart_since_update", {{"run", {"w2"}}}, "", R::ranks},
     {"bandwidth_falls", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::all_reduces},
+    {"block_activations", {{"run", {"w1"}}}, "MB", R::pair},
+    {"blocks_beside", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
     {"bound_by", {{"run", {"w1"}}}, "", R::pair},
     {"buffers_apart", {{"run", {"w2"}}}, "", R::ranks},
     {"calculation", {{"is", {"2 * 4"}}, {"beside", {"half 4 / 2"}}}, "GPUs", R::none},
@@ -176,6 +191,9 @@ const std::vector<RuleCase> kRuleCases = {
     {"descent_best", {{"what", {"turn"}}}, "", R::paths},
     {"error_growth", {{"run", {"w2"}}}, "", R::ranks},
     {"feedable", {{"run", {"w1"}}}, "devices", R::pair},
+    {"first_apart", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+    {"first_fit", {{"of", {"norms 3", "others 2"}}, {"most", {"4"}}}, "", R::none},
+    {"fits_by", kFits, "", R::none},
     {"fixed", {{"key", {"norms"}}}, "", R::none},
     {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
     {"gradient_spread", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::paths},
@@ -192,12 +210,16 @@ const std::vector<RuleCase> kRuleCases = {
     {"made_defended", kDefended, "", R::made_three},
     {"made_descent", {{"what", {"samples"}}, {"most", {"1e6"}}, {"rest", {"10"}}}, "", R::made_path},
     {"made_diverges", {}, "", R::made_rising},
+    {"made_memory", kMadeMemory, "", R::made_memory},
     {"made_no_gain", {}, "", R::made_ranks},
     {"made_overlap", {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}}, "", R::made},
     {"made_overfits", {}, "", R::made_rising},
+    {"made_peak", {{"least", {"1"}}}, "", R::made},
     {"noise_beside", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
     {"overlapping_track", {{"run", {"w1"}}}, "", R::pair},
+    {"peak_moment", {{"run", {"w1"}}}, "", R::pair},
     {"pays", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
+    {"peak_owner", {{"run", {"w1"}}}, "", R::traced},
     {"published", {{"above", {"dali"}}, {"below", {"fp32"}}, {"year", {"2023"}}}, "x", R::none},
     {"quickest_all_reduce",
      {{"ranks", {"64"}}, {"mb", {"1"}}, {"latency_us", {"5"}}, {"gbit_per_s", {"100"}}},
@@ -207,6 +229,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"refit", {{"term", {"jitter=0"}}}, "", R::none},
     {"replica_distance", {{"run", {"w2"}}}, "", R::ranks},
     {"ring_overtakes", {{"base", {"w1"}}, {"other", {"w2"}}}, "MB", R::all_reduces},
+    {"sends_and_holds", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
     {"skill", {{"run", {"w1"}}}, "", R::pair},
     {"skips", {}, "", R::pair},
     {"slow_reason", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
@@ -261,6 +284,8 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
       return AskedRule(one.rule, one.with, one.unit).of_lesson("00_sgd").made(all.one_path);
     case R::made_rising:
       return AskedRule(one.rule, one.with, one.unit).made(all.rising_losses);
+    case R::made_memory:
+      return AskedRule(one.rule, one.with, one.unit).made(all.good).made(all.less_memory);
     case R::made_all_reduces:
       return AskedRule(one.rule, one.with, one.unit).of_lesson("09_all_reduce").made(all.ring).made(all.tree);
     default:

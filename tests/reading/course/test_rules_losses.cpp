@@ -196,9 +196,17 @@ TEST_CASE("a figure that a run tells is in the unit that is asked for") {
   CHECK(figure("comm_calls", "messages") == 5);
   CHECK(figure("read_mb_per_step", "MB") == Approx(4.5));
   CHECK(figure("wire_mb_per_step", "MB") == Approx(2));
+  CHECK(figure("between_mb_per_step", "MB") == Approx(2));
   CHECK(figure("samples_per_s", "samples/s") == Approx(4e3 / 20.5));
   CHECK_THAT(error_of([&] { figure("step", "ms"); }), says("the rule value takes no \"step\""));
   CHECK_THAT(error_of([&] { figure("epochs", "ms"); }), says("the rule value does not give ms"));
+  made.more["node_wire_bytes"] = 1.5e6;
+  made.keys["data.workers"] = "3";
+  const auto grouped = runs.add("grouped", made);
+  CHECK(AskedRule("value", {{"run", {"r"}}, {"of", {"between_mb_per_step"}}}, "MB")
+            .run("r", grouped)
+            .truth()
+            .number == Approx(0.5));
   const auto bare = runs.add("bare", {.keys = {{"data.workers", "1"}}});
   const AskedRule unknown = AskedRule("value", {{"run", {"r"}}, {"of", {"launches"}}}, "GPUs").run("r", bare);
   CHECK(unknown.cannot("r") == "`r` reports no launches");
