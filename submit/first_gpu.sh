@@ -68,6 +68,21 @@ TABLE
         "$words $synthetic --set graph.enabled=$graph --set train.steps=80 --set run.device=cuda"
     done
   done
+  # What lessons 13 and 14 ask about memory: states of one rank, and activations that are computed again.
+  for way in none cheap selective block; do
+    printf 'course|checkpoint-%s-14|15|120|alone|recorded 14_checkpointing checkpoint-%s %s|' $way $way \
+      "$base --set model.checkpoint=$way --set train.steps=30 --set run.device=cuda"
+    if [ $way != block ]; then echo -; else
+      echo "recorded 14_checkpointing rehearsed-checkpoint-block --preset cpu_micro $synthetic --set model.checkpoint=block --set train.steps=6 --set run.device=cpu"
+    fi
+  done
+  printf 'course|passes-14|15|120|alone|recorded 14_checkpointing passes %s|-\n' \
+    "$base --set model.checkpoint=none --set train.accumulate=4 --set train.steps=30 --set run.device=cuda"
+  for way in 3 0; do
+    printf 'course|zero-%s-13|15|120|alone|recorded 13_zero zero-%s %s|-\n' $way $way "$base --set mesh.zero=$way --set train.steps=30 --set run.device=cuda"
+  done
+  printf 'course|offload-13|25|150|alone|recorded 13_zero offload %s|-\n' \
+    "$base --set mesh.zero=1 --set mesh.offload=optimizer --set train.steps=20 --set run.device=cuda"
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
   cat <<TABLE
 figures|normalise|10|150|alone|bench normalise --out \$folder/normalise.json|-

@@ -30,12 +30,12 @@ const std::vector<std::string> kKeepsFreedMemory = {
 
 DdpSide::DdpSide(const std::string& name, const std::vector<std::string>& words,
                  const std::vector<std::string>& environment, const fs::path& folder, const DdpWire& wire) {
-  for (int rank = 0; rank < kDdpRanks; ++rank) {
+  for (int rank = 0; rank < wire.ranks; ++rank) {
     std::vector<std::string> variables = environment;
     variables.insert(variables.end(), wire.environment.begin(), wire.environment.end());
     for (const std::string& more :
          {fmt::format("RANK={}", rank), fmt::format("LOCAL_RANK={}", rank),
-          fmt::format("WORLD_SIZE={}", kDdpRanks), "GLOO_SOCKET_IFNAME=" + wire.interface,
+          fmt::format("WORLD_SIZE={}", wire.ranks), "GLOO_SOCKET_IFNAME=" + wire.interface,
           "ISOBAR_MEETING=" + (folder / "meeting").string(), std::string("MASTER_ADDR=127.0.0.1")})
       variables.push_back(more);
     std::vector<std::string> command = rank == 1 ? wire.enter : std::vector<std::string>();
@@ -62,11 +62,22 @@ double DdpSide::block(int steps) {
   return median({slowest.begin() + kWarmUp, slowest.end()}) * 1e-3;
 }
 
-nlohmann::ordered_json ddp_sheet(const std::string& preset) {
+std::vector<OwnMemory> DdpSide::memory() const {
+  std::vector<OwnMemory> out;
+  for (const auto& rank : ranks_) out.push_back(own_memory(rank->pid()));
+  return out;
+}
+
+std::vector<OwnMemory> DdpSide::memory_from_now() const {
+  for (const auto& rank : ranks_) forget_peak(rank->pid());
+  return memory();
+}
+
+nlohmann::ordered_json ddp_sheet(const std::string& preset, int ranks) {
   nlohmann::ordered_json sheet = case_sheet(preset, "cpu", /*threads=*/1);
   const int batch = sheet["batch"];
-  if (batch % kDdpRanks != 0)
-    throw Error(fmt::format("a batch of {} cannot be divided over {} ranks", batch, kDdpRanks),
+  if (batch % ranks != 0)
+    throw Error(fmt::format("a batch of {} cannot be divided over {} ranks", batch, ranks),
                 "--preset " + preset, "cpu_tiny");
   return sheet;
 }
@@ -76,8 +87,9 @@ std::unique_ptr<DdpSide> our_ddp_side(const std::string& name, const fs::path& f
   return std::make_unique<DdpSide>(name, words, std::vector<std::string>(), folder, wire);
 }
 
-std::unique_ptr<DdpSide> python_ddp_side(const fs::path& folder, const fs::path& peers, const DdpWire& wire) {
-  std::vector<std::string> words = peer_words("ddp_peer.py");
+std::unique_ptr<DdpSide> python_ddp_side(const fs::path& folder, const fs::path& peers, const DdpWire& wire,
+                                         const std::string& script) {
+  std::vector<std::string> words = peer_words(script);
   words.push_back(folder.string());
   fs::create_directory(folder / "python");
   std::vector<std::string> variables = peer_environment(peers);

@@ -1,12 +1,13 @@
 #pragma once
-// The sides of a data-parallel bench: ranks of ours (ddp_worker.cpp) and of PyTorch's (peers/ddp_peer.py), on
-// one machine.
+// The sides of a data-parallel bench: ranks of ours (ddp_worker.cpp) and of PyTorch's (peers/ddp_peer.py,
+// zero_peer.py), on one machine.
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "bench/bench_report.h"
+#include "bench/tree_memory.h"
 #include "bench/worker.h"
 
 namespace isobar {
@@ -15,6 +16,7 @@ inline constexpr int kDdpRanks = 2;
 
 /// What joins the ranks.
 struct DdpWire {
+  int ranks = kDdpRanks;
   std::string interface = "lo";               ///< the network interface that they meet on
   std::vector<std::string> enter = {};        ///< words before the command of rank 1
   std::vector<std::string> environment = {};  ///< "NAME=value"
@@ -36,20 +38,26 @@ class DdpSide {
   /// Median of one block's steps, each as long as its slowest rank's, in milliseconds.
   double block(int steps);
 
+  /// What each rank holds.
+  std::vector<OwnMemory> memory() const;
+  /// What each rank holds now; peaks count from here on.
+  std::vector<OwnMemory> memory_from_now() const;
+
  private:
   std::vector<std::unique_ptr<Worker>> ranks_;
 };
 
 /// What both sides train (case_sheet.h), on one thread a rank. Error (exit code 2) for a batch that the ranks
 /// cannot share.
-nlohmann::ordered_json ddp_sheet(const std::string& preset);
+nlohmann::ordered_json ddp_sheet(const std::string& preset, int ranks = kDdpRanks);
 
 /// Both read case.json in `folder`, where rank 0 of ours writes weights and batches: ours come first.
 /// `peers`: require_peers.
 std::unique_ptr<DdpSide> our_ddp_side(const std::string& name, const std::filesystem::path& folder,
                                       const DdpWire& wire = {});
 std::unique_ptr<DdpSide> python_ddp_side(const std::filesystem::path& folder,
-                                         const std::filesystem::path& peers, const DdpWire& wire = {});
+                                         const std::filesystem::path& peers, const DdpWire& wire = {},
+                                         const std::string& script = "ddp_peer.py");
 
 /// DDP can copy gradients into its buckets, or have them be views of those: sets its ranks up in the form
 /// that is quicker, running. Its words for the name of a row. `more`: further words of the command.

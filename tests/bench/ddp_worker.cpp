@@ -1,6 +1,8 @@
-// One rank of the data-parallel step of `bench ddp` and `bench compress`. Usage: bench_ddp_worker FOLDER,
+// One rank of the step of `bench ddp`, `bench compress` and `bench zero`. Usage: bench_ddp_worker FOLDER,
 // which holds case.json, in the environment of a rank; rank 0 writes the weights and batches that both sides
 // use. Then it answers commands (worker.h), which all ranks must get.
+#include <malloc.h>
+
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -23,6 +25,7 @@
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
 #include "model/vit.h"
+#include "shard/sharded_states.h"
 #include "support/bucket_way.h"
 #include "support/named.h"
 #include "train/fused_adam.h"
@@ -102,6 +105,40 @@ class Replica {
   std::unique_ptr<GradientSync> sync_;
 };
 
+/// The fused model, whose states the ranks of `comm` share out as in lesson 13.
+class ShardedReplica {
+ public:
+  ShardedReplica(const VitShape& shape, const Config& config, const fs::path& weights, Comm& comm)
+      : optim_(config.optim),
+        scaler_({.mode = AmpMode::none}, at::kCPU),
+        model_(parameters_, shape, {}, AttentionKind::automatic),
+        states_(parameters_, comm, config) {
+    model_.watch_units(states_);
+    parameters_.materialise(kSeed, at::kCPU);
+    load_weights(parameters_, weights);
+    adam_.emplace(parameters_, optim_, FusionConfig{});
+  }
+
+  at::Tensor step(const Batch& batch) {
+    states_.zero_gradients();
+    states_.begin();
+    const at::Tensor loss = model_.loss(batch.input, batch.target);
+    states_.backward(loss);
+    states_.finish();
+    adam_->step(optim_.lr, scaler_);
+    states_.gather_weights();
+    return loss.detach();
+  }
+
+ private:
+  OptimConfig optim_;
+  GradScaler scaler_;
+  Parameters parameters_;
+  FusedVit model_;
+  ShardedStates states_;
+  std::optional<FusedAdam> adam_;
+};
+
 class Rank {
  public:
   explicit Rank(const fs::path& folder)
@@ -116,38 +153,49 @@ class Rank {
     optim_.beta2 = sheet_["beta2"];
     optim_.eps = sheet_["eps"];
     make_batches(folder / "batches.safetensors");
-    if (environment_.rank != 0) return;
-    Parameters parameters;
-    const Vit model(parameters, shape_);
-    parameters.materialise(kSeed, at::kCPU);
-    save_weights(parameters, weights_);
+    if (environment_.rank == 0) {
+      Parameters parameters;
+      const Vit model(parameters, shape_);
+      parameters.materialise(kSeed, at::kCPU);
+      save_weights(parameters, weights_);
+    }
+    malloc_trim(0);  // what was made for the files is no part of a step
   }
 
   /// reset MODEL BACKEND SYNC [RANK START]: from now on the step of this kind, from the first weights. MODEL:
   /// plain, fused. RANK above 0: by PowerSGD behind the first START steps, in one bucket, as the peer does
-  /// it.
+  /// it. reset fused BACKEND buckets zero STAGE: with states that are shared out.
   Json reset(const Words& words) {
     CommConfig config;
     config.backend = testing::named<BackendKind>(words.at(1));
     config.sync = testing::named<SyncKind>(words.at(2));
+    const bool shares_out = words.size() > 3 && words.at(3) == "zero";
     config.timeout_s = 60;
     config.probe = false;
     if (config.backend == BackendKind::gloo) config.interface = std::getenv("GLOO_SOCKET_IFNAME");
-    if (words.size() > 3 && words.at(3) != "0") {
+    if (words.size() > 3 && !shares_out && words.at(3) != "0") {
       config.compress = CompressKind::powersgd;
       config.compress_rank = std::stoi(words.at(3));
       config.compress_start = std::stoi(words.at(4));
       config.bucket_mb = config.first_bucket_mb = 1024;
     }
-    replica_.reset();
+    step_ = {};
     if (comms_.count(words.at(1)) == 0) {
       RankEnvironment environment = environment_;
       environment.meeting_file += "-" + words.at(1);
       comms_.emplace(words.at(1), Comm(environment, config, false));
     }
     Comm& comm = comms_.at(words.at(1));
-    replica_ = std::make_unique<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm, config,
-                                         folder_ / "factors.safetensors");
+    if (shares_out) {
+      Config whole;
+      whole.optim = optim_;
+      whole.comm = config;
+      whole.mesh.zero = std::stoi(words.at(4));
+      step_ = steps_of(std::make_shared<ShardedReplica>(shape_, whole, weights_, comm));
+    } else {
+      step_ = steps_of(std::make_shared<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm,
+                                                 config, folder_ / "factors.safetensors"));
+    }
     comm_ = &comm;
     steps_ = 0;
     return {{"backend", comm.backend()}};
@@ -192,7 +240,12 @@ class Rank {
     if (environment_.rank == 0) write_tensors(file, tensors);
   }
 
-  at::Tensor step() { return replica_->step(batches_[steps_++ % batches_.size()]); }
+  template <class Made>
+  static std::function<at::Tensor(const Batch&)> steps_of(const std::shared_ptr<Made>& replica) {
+    return [replica](const Batch& batch) { return replica->step(batch); };
+  }
+
+  at::Tensor step() { return step_(batches_[steps_++ % batches_.size()]); }
 
   fs::path folder_, weights_;
   Json sheet_;
@@ -202,7 +255,7 @@ class Rank {
   std::vector<Batch> batches_;
   std::map<std::string, Comm> comms_;
   Comm* comm_ = nullptr;
-  std::unique_ptr<Replica> replica_;
+  std::function<at::Tensor(const Batch&)> step_;
   std::size_t steps_ = 0;
 };
 

@@ -9,6 +9,7 @@ words=(--quick --json)
 [ "$2" != fusion ] || words+=(--case bias_gelu)
 [ "$2" != rungs ] || words+=(--preset cpu_micro --batch 1 --batch 2 --only 04-amp --only 05-eager --pairs 2)
 [ "$2" != compress ] || words+=(--mbit 1000)
+[ "$2" != zero ] || words+=(--preset cpu_micro --ranks 2)
 [ "$2" != start ] || [ -d "$prefix/data/fields-72x144-v1" ] || { echo "skipped: no data set; ./isobar run 01_baseline makes it"; exit 77; }
 recorded=$(dirname "$0")/results/$2.json
 [ ! -f "$recorded" ] || words+=(--against "$recorded")

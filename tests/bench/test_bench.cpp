@@ -174,6 +174,10 @@ TEST_CASE("memory of a process is counted with that of the processes it started"
                       "os.write(3, b'{}\\n'); sys.stdin.read()"},
                      {}, folder / "log", 60);
   CHECK(tree_memory_bytes(child.pid()) > kChild);
+  CHECK(own_memory(child.pid()).now > kChild);
+  CHECK(own_memory(child.pid()).peak >= own_memory(child.pid()).now);
+  forget_peak(child.pid());
+  CHECK(own_memory(child.pid()).peak >= own_memory(child.pid()).now);
   const std::int64_t both = tree_memory_bytes(getpid());
   CHECK(both > alone + kChild);
   while (watch.seen() < alone + kChild) std::this_thread::yield();

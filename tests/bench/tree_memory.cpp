@@ -32,6 +32,21 @@ std::int64_t tree_memory_bytes(pid_t pid) {
   return bytes;
 }
 
+OwnMemory own_memory(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/status");
+  double peak = 0, own = 0, files = 0;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(':');
+    const std::string name = line.substr(0, colon);
+    double* const to = name == "VmHWM" ? &peak : name == "RssFile" ? &files : &own;
+    if (to != &own || name == "RssAnon" || name == "RssShmem")
+      *to += std::stod(line.substr(colon + 1)) * 1024;
+  }
+  return {.now = own, .peak = std::max(own, peak - files)};
+}
+
+void forget_peak(pid_t pid) { std::ofstream("/proc/" + std::to_string(pid) + "/clear_refs") << 5; }
+
 TreeMemoryWatch::TreeMemoryWatch(pid_t pid)
     : thread_([this, pid] {
         while (!ends_) {

@@ -12,6 +12,17 @@ namespace isobar {
 /// size).
 std::int64_t tree_memory_bytes(pid_t pid);
 
+/// What one process has of its own or shares with others, in bytes: without pages of files that are mapped,
+/// as core/memory.h's peak_own_bytes counts. Zeros where there is no such process.
+struct OwnMemory {
+  double now = 0;
+  double peak = 0;
+};
+OwnMemory own_memory(pid_t pid);
+/// From now on a peak is one of what comes (clear_refs, proc_pid_clear_refs(5)); nothing where it is not
+/// allowed.
+void forget_peak(pid_t pid);
+
 /// Looks again and again from its construction to `most`, some ten times a second.
 class TreeMemoryWatch {
  public:
