@@ -59,12 +59,13 @@ ShardedStates::ShardedStates(Parameters& parameters, Comm& group, const Config& 
   const auto runs = bucket_runs(bytes, stage_ == 3 ? 0 : mebibytes(config.comm.bucket_mb));
   for (std::size_t bucket = 0; bucket < runs.size(); ++bucket)
     for (const std::size_t unit : runs[bucket]) bucket_of_unit_[unit] = bucket;
+  const bool has_masters = stage_ > 0 && stage_ < 3 && WeightGathers::travels_as(config).has_value();
   parameters.share_out({.buckets = leaves_of(units, runs),
                         .parts = group.size(),
                         .part = group.rank(),
                         .whole_values = stage_ < 3,
-                        .whole_gradients = stage_<2, .masters = stage_> 0 && stage_ < 3 &&
-                                           WeightGathers::travels_as(config).has_value(),
+                        .whole_gradients = stage_ <= 1,
+                        .masters = has_masters,
                         .host_values = config.mesh.offload == OffloadKind::weights,
                         .whole_updates = stage_ == 0,
                         .pads = !has_fault(Fault::no_pad),
