@@ -23,6 +23,13 @@ std::string origin_of(const Origins& origins, std::initializer_list<const char*>
   return std::string("lessons/base.toml (") + *keys.begin() + ")";
 }
 
+/// Refuses a setting that does not go with another one.
+auto refuser(const Origins& origins) {
+  return [&origins](const char* key, const char* other, const std::string& what, const std::string& hint) {
+    throw Error(what, origin_of(origins, {key, other}), hint);
+  };
+}
+
 std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
   const std::int64_t below = value / of * of;
   return below > 0 ? below : of;
@@ -105,10 +112,7 @@ void check_graph(const Config& config, const Origins& origins) {
 /// What is compressed travels in buckets, and weights are averaged whole.
 void check_compression(const Config& config, const Origins& origins) {
   const CommConfig& comm = config.comm;
-  const auto refuse = [&](const char* key, const char* other, const std::string& what,
-                          const std::string& hint) {
-    throw Error(what, origin_of(origins, {key, other}), hint);
-  };
+  const auto refuse = refuser(origins);
   if (comm.compress != CompressKind::none && comm.average == Averaged::weights)
     refuse("comm.compress", "comm.average",
            "comm.compress is for gradients, and comm.average = weights sends none",
@@ -165,10 +169,7 @@ void check_norm(const Config& config, const Origins& origins) {
 void check_shares(const Config& config, const Origins& origins) {
   const MeshConfig& mesh = config.mesh;
   const std::int64_t models = replicas(config);
-  const auto refuse = [&](const char* key, const char* other, const std::string& what,
-                          const std::string& hint) {
-    throw Error(what, origin_of(origins, {key, other}), hint);
-  };
+  const auto refuse = refuser(origins);
   if (mesh.shard > 0 && models % mesh.shard != 0)
     refuse("mesh.shard", "run.ranks",
            fmt::format("{} cannot form groups of {} that share their states", counted(models, "replica"),
