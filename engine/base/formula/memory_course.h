@@ -21,8 +21,8 @@ std::array<std::uint64_t, kHeldCategories> held_bytes(const MemoryPlan& plan);
 /// again holds its activations once more while backward is in it. The optimiser follows; where ranks share
 /// states, what they gather comes behind it. The largest moment holds held_bytes(plan_memory(...)) and the
 /// program is beside it; where the update takes more than a backward pass (plain Adam on a CUDA device, few
-/// samples), its sum is that of the plan while no activations are left. On a CPU workspace has what the heap
-/// and the kernels keep through the step.
+/// samples), its sum is that of the plan while no activations are left. On a CPU workspace has, through the
+/// whole step, what emulated products widen and what plain Adam makes.
 ///
 /// `times` are those of the step. Without any (step_us() = 0) units take time by their operations, a step has
 /// 100,000 of `at_us`, and MemoryTimeline::step_us is 0.

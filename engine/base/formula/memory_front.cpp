@@ -207,7 +207,8 @@ std::string way_text(const MemoryWay& way) {
   return fmt::format("{} ({} a rank{})", way.change, human_bytes(way.plan.total()), price);
 }
 
-/// "mesh.zero = 3 alone would take 45 GB"; "" where the lesson has no such key, or states are shared out so.
+/// "; mesh.zero=3 alone does not (45 GB a rank)"; "" where the lesson has no such key, or states are shared
+/// out so.
 std::string states_text(const MemoryQuestion& question) {
   if (question.lesson == nullptr || !honours(*question.lesson, "mesh.zero") ||
       question.config.mesh.zero == 3 || replicas(question.config) == 1)
