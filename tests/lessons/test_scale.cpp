@@ -5,11 +5,22 @@
 #include "lessons/rank_run.h"
 #include "support/bin_folder.h"
 #include "support/catch.h"
+#include "support/made_rates.h"
 #include "support/says.h"
 
 using namespace isobar;
 
 namespace {
+
+/// A folder of kept rates: what was measured on the machine of the tests may be slower than an emulated link.
+const std::string& made_prefix() {
+  static const TempFolder folder;
+  static const std::string path = [] {
+    write_file_whole(folder / "rates.toml", std::string_view(to_toml(made_rates())));
+    return folder.path().string();
+  }();
+  return path;
+}
 
 ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& folder) {
   std::vector<std::string> words = {"scale", "06_ddp", "--preset", "cpu_micro"};
@@ -17,7 +28,8 @@ ProcessResult scale(std::vector<std::string> more, const std::filesystem::path& 
   for (const std::string& set :
        {std::string("amp.mode=none"), std::string("comm.timeout_s=300"), "data.root=" + data().string()})
     words.insert(words.end(), {"--set", set});
-  return run_launcher("06_ddp", words, {.folder = folder.string()});
+  return run_launcher("06_ddp", words,
+                      {.environment = {"ISOBAR_PREFIX=" + made_prefix()}, .folder = folder.string()});
 }
 
 /// Mean step behind the three of warm-up, of the slowest rank.
