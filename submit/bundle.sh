@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# bundle.sh OUT.tar.gz [--replace] [--build FOLDER] [--dry-run]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
+# bundle.sh OUT.tar.xz [--replace] [--build FOLDER] [--dry-run]: packs the built programs, the CUDA plugin, the libraries they need besides torch and
 # CUDA, and what they read, for a machine that has PyTorch 2.11 but neither a network nor these packages. There:
-#   tar xzf OUT.tar.gz && isobar-bundle/run.sh 01_baseline
+#   tar xf OUT.tar.xz && isobar-bundle/run.sh 01_baseline
+# A name that ends in .gz is packed by gzip, which sees no likeness between programs and needs twice the room.
 # --dry-run: only refuses what it would refuse.
 set -euo pipefail
 home=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -23,13 +24,13 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ -n "$out" ] || die "which file shall be written?" "./isobar bundle" "./isobar bundle isobar.tar.gz" 2
+[ -n "$out" ] || die "which file shall be written?" "./isobar bundle" "./isobar bundle isobar.tar.xz" 2
 [ -d "$(dirname "$out")" ] || die "the folder of that file does not exist" "$out" "mkdir -p $(dirname "$out")" 2
-[ ! -d "$out" ] || die "that is a folder, not a file to write" "$out" "./isobar bundle $out/isobar.tar.gz" 2
+[ ! -d "$out" ] || die "that is a folder, not a file to write" "$out" "./isobar bundle $out/isobar.tar.xz" 2
 # The rule of the programs (engine/base/core/named_file.h).
 [ ! -L "$out" ] || [ -e "$out" ] || die "it is a link that leads nowhere" "$out" "name another file" 2
 [ ! -e "$out" ] || [ -f "$out" ] || die "it exists and is not a file" "$out" "name another file" 2
-[ ! -e "$out" ] || [ -n "$replace" ] || [[ $(tar -tzf "$out" 2>/dev/null | head -n 1) = isobar-bundle/* ]] ||
+[ ! -e "$out" ] || [ -n "$replace" ] || [[ $(tar -tf "$out" 2>/dev/null | head -n 1) = isobar-bundle/* ]] ||
   die "the file is there, and is no bundle of ours" "$out" "name another file; --replace writes over it" 2
 [ -z "$dry" ] || exit 0
 [ ! -L "$out" ] || out=$(readlink -f "$out")
@@ -89,8 +90,11 @@ find "$bundle/tests" -name __pycache__ -prune -exec rm -rf {} +
 commit=$(timeout -k 5 20 git -C "$home" rev-parse HEAD 2>/dev/null) && [[ $commit =~ ^[0-9a-f]{40,64}$ ]] || commit=unknown
 echo "$commit" >"$bundle/commit"
 
-tar -C "$work" --owner=0 --group=0 --sort=name -czf "$out.part-$$" isobar-bundle
+# Programs hold much the same code: a dictionary longer than the largest one finds it again in the next.
+if [[ $out = *.gz ]]; then pack=(gzip); else pack=(xz -T1 "--lzma2=preset=1,dict=32MiB"); fi
+command -v "${pack[0]}" >/dev/null || die "there is no ${pack[0]} here to pack with" "$out" "./isobar bundle isobar.tar.gz, or install it"
+tar -C "$work" --owner=0 --group=0 --sort=name -cf - isobar-bundle | "${pack[@]}" >"$out.part-$$"
 size=$(stat -c %s "$out.part-$$")
-[ "$size" -lt $most_bytes ] || die "the bundle would have $(megabytes "$size"); at most $(megabytes $most_bytes) are meant to travel" "$out" "leave programs out of $build/bin"
+[ "$size" -lt $most_bytes ] || die "the bundle would have $(megabytes "$size"); at most $(megabytes $most_bytes) are meant to travel" "$out" "$([[ $out != *.gz ]] || echo "a name in .tar.xz, or ")leave programs out of $build/bin"
 mv "$out.part-$$" "$out"
 say "$out: $(megabytes "$size"), $(find "$bundle/bin" -type f | wc -l) programs, $(find "$bundle/lib" -type f | wc -l) libraries$([ -e "$bundle/lib/libisobar_cuda.so" ] || printf ', no CUDA plugin (./isobar --cuda bundle packs it)')"

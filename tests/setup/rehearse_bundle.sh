@@ -28,11 +28,11 @@ if [ "${ISOBAR_IN_BARE:-}" != 1 ]; then
   for package in filelock fsspec jinja2 markupsafe mpmath networkx sympy typing_extensions.py; do
     cp -r "$peers/$package" "$work/root/opt/site/"
   done
-  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.gz" --build "$build"
+  "$source/submit/bundle.sh" "$work/root/root/isobar.tar.xz" --build "$build"
   code=0
   nvcc=${CUDACXX:-$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)}
   if [ -x "$nvcc" ] && [ -f "$build/lib/libisobar_cuda.so" ]; then
-    tar -xzf "$work/root/root/isobar.tar.gz" -C "$work"
+    tar -xf "$work/root/root/isobar.tar.xz" -C "$work"
     plugin=$work/isobar-bundle/lib/libisobar_cuda.so
     if CUDACXX=$nvcc ISOBAR_TORCH=$peers/torch "$work/isobar-bundle/run.sh" rebuild-plugin 90 >"$work/log" 2>&1 &&
       ! cmp -s "$plugin" "$plugin.before" && python3 "$source/tests/repo/check_cuda_binary.py" "$plugin" 90 >>"$work/log" 2>&1; then
@@ -80,7 +80,7 @@ refused() {
 rows() { tar -xzOf "$root/root/$1.tar.gz" "$1/results.jsonl" | grep -c "\"state\": \"$2\""; }
 
 expect "there is no compiler" inside test ! -e /usr/bin/g++
-inside tar -xzf /root/isobar.tar.gz -C /root
+inside python3 -m tarfile -e /root/isobar.tar.xz /root
 expect "its PyTorch works" inside python3 -c 'import torch; assert torch.__version__.startswith("2.11"); torch.ones(3).sum()'
 expect "all tests of the bundle pass" run tests
 code=0
