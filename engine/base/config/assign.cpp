@@ -50,6 +50,12 @@ struct Assign {
     *place = {(*list)[0], (*list)[1]};
     return true;
   }
+  bool operator()(std::vector<std::int64_t>* place) const {
+    const auto* const texts = std::get_if<std::vector<std::string>>(&value);
+    if (texts == nullptr || !texts->empty()) return copy(place);
+    place->clear();  // "[]" has no type
+    return true;
+  }
   template <class Value>
   bool copy(Value* place) const {
     const auto* const same = std::get_if<Value>(&value);

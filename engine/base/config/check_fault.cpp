@@ -40,6 +40,8 @@ constexpr Need kNeeds[] = {
      "the fault {fault} is one of several ranks, and this process trains alone", "--ranks 2"},
     {shows<Shows::in_split_layers>, [](const Config& c, bool) { return c.mesh.tp == 1; },
      "the fault {fault} is one of layers that are split over ranks, and mesh.tp is 1", "--set mesh.tp=2"},
+    {shows<Shows::between_stages>, [](const Config& c, bool) { return c.mesh.pp == 1; },
+     "the fault {fault} is one of stages of a model, and mesh.pp is 1", "--ranks 2 --set mesh.pp=2"},
     {shows<Shows::between_replicas>, [](const Config& c, bool) { return replicas(c) == 1; },
      "the fault {fault} is one between replicas, and all {ranks} ranks share one model", "--ranks {more_ranks}"},
 
@@ -63,6 +65,18 @@ constexpr Need kNeeds[] = {
     {is<Fault::no_autocast_restore>, [](const Config& c, bool) { return !is_16_bit(c.amp.mode); },
      "the fault no_autocast_restore computes in float32 what was computed in 16 bits, and amp.mode is {amp}",
      "--set amp.mode=bf16"},
+    {is<Fault::imbalance>, [](const Config& c, bool) { return c.mesh.pp * c.mesh.chunks == c.model.depth; },
+     "the fault imbalance moves blocks to the first stage, and each stage has one", "fewer stages"},
+    {is<Fault::imbalance>, [](const Config& c, bool) { return !c.mesh.stage_blocks.empty(); },
+     "the fault imbalance sets mesh.stage_blocks, which is set", "leave out mesh.stage_blocks"},
+    {is<Fault::deadlock>, [](const Config& c, bool) { return c.mesh.schedule == PipelineForm::gpipe; },
+     "the fault deadlock has two ranks send to each other at a time, and with mesh.schedule = gpipe none do",
+     "--set mesh.schedule=1f1b"},
+    {is<Fault::deadlock>, [](const Config& c, bool) { return c.train.accumulate == 1; },
+     "the fault deadlock has two ranks send to each other at a time, and with one micro-batch none do",
+     "--set train.accumulate=4"},
+    {is<Fault::no_loss_scale>, [](const Config& c, bool) { return c.train.accumulate == 1; },
+     "the fault no_loss_scale leaves out a division by train.accumulate, which is 1", "--set train.accumulate=4"},
     {is<Fault::lr_baked_in>, [](const Config& c, bool) { return c.graph.scope == GraphScope::model; },
      "the learning rate is no part of a recording of graph.scope = model", "--set graph.scope=step"},
     {is<Fault::same_seed_shards>, [](const Config& c, bool) { return !c.train.init.empty(); },
@@ -71,6 +85,9 @@ constexpr Need kNeeds[] = {
     {is<Fault::unequal_batch>, [](const Config& c, bool) { return c.mesh.tp > 1; },
      "the fault unequal_batch has one rank compute its backward pass twice, and with mesh.tp = {tp} the other "
      "ranks of its model would not join it", "--set mesh.tp=1"},
+    {is<Fault::unequal_batch>, [](const Config& c, bool) { return c.mesh.pp > 1; },
+     "the fault unequal_batch has one rank compute its backward pass twice, and stages have one of each micro-batch",
+     "--set mesh.pp=1"},
     {is<Fault::uneven_shards>, [](const Config& c, bool) { return c.train.global_batch < 2 * c.run.ranks; },
      "the fault uneven_shards gives one rank fewer samples, and with a batch of {batch} each has one",
      "a larger train.global_batch"},
@@ -152,7 +169,7 @@ void check_fault(const FaultSetting& fault, const Config& config, const std::str
     return fmt::format(fmt::runtime(text), fmt::arg("fault", name_of(config.run.fault)),
                        fmt::arg("device", device), fmt::arg("amp", name_of(config.amp.mode)),
                        fmt::arg("tp", config.mesh.tp), fmt::arg("ranks", config.run.ranks),
-                       fmt::arg("more_ranks", 2 * config.mesh.tp),
+                       fmt::arg("more_ranks", 2 * ranks_of_model(config)),
                        fmt::arg("batch", config.train.global_batch));
   };
   const bool on_cuda = device.starts_with("cuda");

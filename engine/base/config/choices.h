@@ -105,6 +105,16 @@ enum class OffloadKind : unsigned char { none, optimizer, weights };
 inline constexpr std::array kOffloadKinds = {"none", "optimizer", "weights"};
 constexpr Choices choices_of(OffloadKind) { return kOffloadKinds; }
 
+/// In which order the ranks of a pipeline work (pipeline/schedule.h).
+enum class PipelineForm : unsigned char { gpipe, one_f_one_b, interleaved, zb_h1, zb_v, file };
+inline constexpr std::array kPipelineForms = {"gpipe", "1f1b", "interleaved", "zb_h1", "zb_v", "file"};
+constexpr Choices choices_of(PipelineForm) { return kPipelineForms; }
+/// Whether its backward passes are in two parts, for inputs and for weights; that of a file is not known
+/// here.
+constexpr bool splits_backward(PipelineForm form) {
+  return form == PipelineForm::zb_h1 || form == PipelineForm::zb_v;
+}
+
 enum class Determinism : unsigned char { automatic, yes, no };
 inline constexpr std::array kDeterminismNames = {"auto", "yes", "no"};
 constexpr Choices choices_of(Determinism) { return kDeterminismNames; }

@@ -144,6 +144,7 @@ inline bool has_outer_step(const CommConfig& comm) { return comm.outer_lr != 1 |
 
 struct MeshConfig {
   std::int64_t tp = 1;
+  std::int64_t pp = 1;
   std::string order = "tp-cp-pp-dp";
   bool sequence_parallel = false;
   GradBits grad_dtype = GradBits::bits_16;
@@ -153,6 +154,10 @@ struct MeshConfig {
   bool reshard = true;
   std::int64_t prefetch = 1;
   OffloadKind offload = OffloadKind::none;
+  PipelineForm schedule = PipelineForm::one_f_one_b;
+  std::int64_t chunks = 1;
+  std::string schedule_file;
+  std::vector<std::int64_t> stage_blocks;
 };
 
 struct TrainConfig {
@@ -212,7 +217,10 @@ void validate(const Config& config, const std::map<std::string, std::string>& or
 /// All keys with their values, as TOML that loads to the same configuration, to the last bit.
 std::string to_toml(const Config& config);
 
-/// Models that train side by side, each on samples of its own: run.ranks / mesh.tp.
+/// Ranks that hold one model between them: mesh.tp x mesh.pp.
+std::int64_t ranks_of_model(const Config& config);
+
+/// Models that train side by side, each on samples of its own: run.ranks / ranks_of_model.
 std::int64_t replicas(const Config& config);
 
 /// Ranks that hold one set of states between them: mesh.shard, or all replicas.

@@ -24,6 +24,7 @@ enum class Shows {
   on_several_ranks,  ///< in a run of several ranks
   between_replicas,  ///< where several models train side by side
   in_split_layers,   ///< where the ranks of one model share its layers (mesh.tp of at least 2)
+  between_stages,    ///< where ranks have stages of one model (mesh.pp of at least 2)
 };
 
 /// Which seam it is made at.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "config/toml_text.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -160,6 +161,7 @@ std::vector<Key> communicating_keys(Config& c) {
       choice("comm.algorithm", c.comm.algorithm),
       count("comm.bench_bytes", c.comm.bench_bytes, 4, 1e10),
       count("mesh.tp", c.mesh.tp, 1, 65536),
+      count("mesh.pp", c.mesh.pp, 1, 65536),
       text("mesh.order", c.mesh.order),
       flag("mesh.sequence_parallel", c.mesh.sequence_parallel),
       choice("mesh.grad_dtype", c.mesh.grad_dtype),
@@ -169,6 +171,10 @@ std::vector<Key> communicating_keys(Config& c) {
       flag("mesh.reshard", c.mesh.reshard),
       count("mesh.prefetch", c.mesh.prefetch, 0, 64),
       choice("mesh.offload", c.mesh.offload),
+      choice("mesh.schedule", c.mesh.schedule),
+      count("mesh.chunks", c.mesh.chunks, 1, 1024),
+      text("mesh.schedule_file", c.mesh.schedule_file),
+      {"mesh.stage_blocks", &c.mesh.stage_blocks, 1, 65536},
   };
 }
 
@@ -233,14 +239,22 @@ std::string toml_value(const KeyPlace& place) {
     std::string operator()(const std::array<std::int64_t, 2>* value) const {
       return fmt::format("[{}, {}]", (*value)[0], (*value)[1]);
     }
+    std::string operator()(const std::vector<std::int64_t>* value) const {
+      return "[" + joined(*value) + "]";
+    }
     std::string operator()(const ChoicePlace& choice) const { return toml_string(choice.name()); }
   };
   return std::visit(Text{}, place);
 }
 
 std::string type_name(const KeyPlace& place) {
-  static constexpr std::array<const char*, 6> kNames = {
-      "a string", "true or false", "an integer", "a number", "two integers, such as [72, 144]", "a string"};
+  static constexpr std::array<const char*, 7> kNames = {"a string",
+                                                        "true or false",
+                                                        "an integer",
+                                                        "a number",
+                                                        "two integers, such as [72, 144]",
+                                                        "integers, such as [3, 1]",
+                                                        "a string"};
   return kNames[place.index()];
 }
 
@@ -252,6 +266,8 @@ std::string violation(const Key& key) {
     good = within(key, **real);
   } else if (const auto* const pair = std::get_if<std::array<std::int64_t, 2>*>(&key.place)) {
     good = within(key, static_cast<double>((**pair)[0])) && within(key, static_cast<double>((**pair)[1]));
+  } else if (const auto* const list = std::get_if<std::vector<std::int64_t>*>(&key.place)) {
+    for (const std::int64_t value : **list) good = good && within(key, static_cast<double>(value));
   }
   return good ? "" : range_text(key);
 }

@@ -20,8 +20,8 @@ struct ChoicePlace {
   const char* name() const { return names[*value]; }
 };
 
-using KeyPlace =
-    std::variant<std::string*, bool*, std::int64_t*, double*, std::array<std::int64_t, 2>*, ChoicePlace>;
+using KeyPlace = std::variant<std::string*, bool*, std::int64_t*, double*, std::array<std::int64_t, 2>*,
+                              std::vector<std::int64_t>*, ChoicePlace>;
 
 struct Key {
   std::string name;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "config/assign.h"
+#include "config/check_stages.h"
 #include "config/keys.h"
 #include "config/toml_text.h"
 #include "core/error.h"
@@ -180,6 +181,7 @@ LoadedConfig load_config(const fs::path& home, const LessonInfo& lesson, const S
                          const std::string& device_kind) {
   LoadedConfig loaded = read_config(home, lesson, settings, device_kind);
   validate(loaded.config, loaded.origins, honours(lesson, "train.global_batch"));
+  if (honours(lesson, "mesh.pp")) check_passes(loaded.config, loaded.origins);
   if (!settings.resume.empty() && loaded.config.run.measure != MeasureKind::none) {
     throw Error("a run that only measures cannot continue another", "--resume " + settings.resume,
                 "leave out --resume, or run.measure");

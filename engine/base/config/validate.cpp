@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "config/check_stages.h"
 #include "config/load.h"
+#include "config/origins.h"
 #include "config/samples.h"
 #include "core/error.h"
 #include "core/files.h"
@@ -12,28 +14,6 @@
 
 namespace isobar {
 namespace {
-
-using Origins = std::map<std::string, std::string>;
-
-/// Where the first of `keys` that somebody set was set; base.toml when none was.
-std::string origin_of(const Origins& origins, std::initializer_list<const char*> keys) {
-  for (const char* key : keys) {
-    if (const auto found = origins.find(key); found != origins.end()) return found->second + " (" + key + ")";
-  }
-  return std::string("lessons/base.toml (") + *keys.begin() + ")";
-}
-
-/// Refuses a setting that does not go with another one.
-auto refuser(const Origins& origins) {
-  return [&origins](const char* key, const char* other, const std::string& what, const std::string& hint) {
-    throw Error(what, origin_of(origins, {key, other}), hint);
-  };
-}
-
-std::int64_t nearest_multiple(std::int64_t value, std::int64_t of) {
-  const std::int64_t below = value / of * of;
-  return below > 0 ? below : of;
-}
 
 void check_measure(const Config& config, const Origins& origins) {
   if (config.run.measure == MeasureKind::none) return;
@@ -57,12 +37,14 @@ void check_fault_threads(const Config& config, const Origins& origins) {
 
 /// Whole models, and whole heads on each rank of one.
 void check_mesh(const Config& config, const Origins& origins) {
-  const std::int64_t tp = config.mesh.tp;
-  if (config.run.ranks % tp != 0) {
-    throw Error(fmt::format("{} cannot form models of {} ranks each", counted(config.run.ranks, "rank"), tp),
-                origin_of(origins, {"mesh.tp", "run.ranks"}),
-                fmt::format("--ranks {}, or a mesh.tp that divides the number of ranks",
-                            std::max(tp, nearest_multiple(config.run.ranks, tp))));
+  const std::int64_t tp = config.mesh.tp, model = ranks_of_model(config);
+  if (config.run.ranks % model != 0) {
+    const std::string product = config.mesh.pp == 1 ? "a mesh.tp" : "mesh.tp x mesh.pp";
+    throw Error(
+        fmt::format("{} cannot form models of {} ranks each", counted(config.run.ranks, "rank"), model),
+        origin_of(origins, {"mesh.pp", "mesh.tp", "run.ranks"}),
+        fmt::format("--ranks {}, or {} that divides the number of ranks",
+                    std::max(model, nearest_multiple(config.run.ranks, model)), product));
   }
   if (config.model.heads % tp != 0) {
     throw Error(fmt::format("{} heads cannot be shared out over mesh.tp = {} ranks", config.model.heads, tp),
@@ -100,7 +82,7 @@ void check_graph(const Config& config, const Origins& origins) {
     throw Error("with graph.collectives = false gradients are averaged behind each replay: " + what,
                 origin_of(origins, {key, "graph.collectives"}), hint);
   };
-  if (config.mesh.tp > 1)
+  if (ranks_of_model(config) > 1)
     refuse("mesh.tp", "the ranks of one model send each other something within it", "mesh.tp=1");
   if (config.graph.scope == GraphScope::step)
     refuse("graph.scope", "the update comes later, and cannot be recorded with the rest",
@@ -242,9 +224,10 @@ void check_bench(const Config& config, const Origins& origins) {
 void check_micro_batch(const Config& config, const Origins& origins) {
   const std::int64_t parts = replicas(config) * config.train.accumulate;
   if (config.train.global_batch % parts == 0) return;
-  const std::string models = config.mesh.tp == 1
-                                 ? fmt::format("{} ranks", config.run.ranks)
-                                 : fmt::format("{} models of {} ranks", replicas(config), config.mesh.tp);
+  const std::string models =
+      ranks_of_model(config) == 1
+          ? fmt::format("{} ranks", config.run.ranks)
+          : fmt::format("{} models of {} ranks", replicas(config), ranks_of_model(config));
   const std::string way = config.train.accumulate == 1
                               ? models
                               : fmt::format("{} x {} backward passes", models, config.train.accumulate);
@@ -256,7 +239,9 @@ void check_micro_batch(const Config& config, const Origins& origins) {
 
 }  // namespace
 
-std::int64_t replicas(const Config& config) { return config.run.ranks / config.mesh.tp; }
+std::int64_t ranks_of_model(const Config& config) { return config.mesh.tp * config.mesh.pp; }
+
+std::int64_t replicas(const Config& config) { return config.run.ranks / ranks_of_model(config); }
 
 std::int64_t shard_ranks(const Config& config) {
   return config.mesh.shard > 0 ? config.mesh.shard : replicas(config);
@@ -284,6 +269,7 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
   check_mesh(config, origins);
+  check_stages(config, origins);
   if (has_batches) check_micro_batch(config, origins);
   check_token_shares(config, origins);
   check_graph(config, origins);
