@@ -49,6 +49,12 @@ class PatchEmbed(nn.Module):
         return self.proj(image).flatten(2).transpose(1, 2)
 
 
+def unpatch(tokens, grid, patch, channels):
+    """[B, N, P P C] -> [B, C, H, W]"""
+    out = tokens.view(-1, *grid, patch, patch, channels).permute(0, 5, 1, 3, 2, 4)
+    return out.reshape(-1, channels, grid[0] * patch, grid[1] * patch)
+
+
 class Vit(nn.Module):
     """height, width, channels, patch, embed, depth, heads as in Isobar's configuration."""
 
@@ -65,8 +71,7 @@ class Vit(nn.Module):
         x = self.patch_embed(image) + self.pos_embed
         for block in self.blocks:
             x = block(x)
-        out = self.head(self.norm(x)).view(-1, *self.grid, self.patch, self.patch, self.channels)
-        return out.permute(0, 5, 1, 3, 2, 4).reshape(image.shape)
+        return unpatch(self.head(self.norm(x)), self.grid, self.patch, self.channels)
 
 
 def relative_l2(prediction, target):
