@@ -36,7 +36,10 @@ double quantile_of(std::vector<double> values, double share) {
   return values[std::clamp<std::size_t>(at, 1, values.size()) - 1];
 }
 
-double samples_a_step(const TrainingJob& job) { return job.micro_batch * job.accumulate; }
+/// A rank's; the ranks of one model have its samples between them.
+double samples_a_step(const TrainingJob& job) {
+  return job.micro_batch * job.accumulate / (job.stages * job.tensor);
+}
 
 /// What a sample costs here, in units of what it costs in the anchor.
 double work_ratio(const PublishedPoint& point, const PublishedPoint& anchor,
@@ -71,6 +74,7 @@ std::string lacks(const PublishedPoint& point, const PublishedPoint& anchor) {
   if (point.parameters <= 0 || anchor.parameters <= 0) return "model.parameters is not stated";
   if (point.sample != anchor.sample) return "its anchor counts " + anchor.sample + "s";
   if (point.micro_batch <= 0 && anchor.micro_batch <= 0) return "job.micro_batch is not stated";
+  if (point.tensor != anchor.tensor || anchor.context > 1) return "its anchor splits layers in another way";
   if (lacks_network(point)) return "machine.between_gb_s is not stated";
   return lacks_network(anchor) ? "machine.between_gb_s of its anchor is not stated" : "";
 }
@@ -263,7 +267,9 @@ std::vector<std::string> machines_of(const PublishedFile& file, PointSplit split
 SimulationTerms fit_terms(const PublishedFile& file, const std::string& hidden) {
   PublishedFile known;
   for (const PublishedPoint& point : file.points)
-    if (point.split == PointSplit::calibration && point.machine.name != hidden) known.points.push_back(point);
+    if (point.split == PointSplit::calibration && point.kind != PointClass::pp &&
+        point.machine.name != hidden)
+      known.points.push_back(point);  // no term is the pipelines' own
   const auto loss = [&](const SimulationTerms& terms) {
     double out = 0;
     for (const PointResult& one : back_test(known, terms).results)

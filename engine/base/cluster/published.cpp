@@ -45,13 +45,11 @@ struct PointCount {
   const char* key;
   int Point::*member;
 };
-constexpr PointCount kPointCounts[] = {{"job.gpus", &Point::gpus},
-                                       {"job.dp", &Point::replicas},
-                                       {"job.tp", &Point::tensor},
-                                       {"job.cp", &Point::context},
-                                       {"job.pp", &Point::pipeline},
-                                       {"job.accumulate", &Point::accumulate},
-                                       {"job.shard_group", &Point::shard_group}};
+constexpr PointCount kPointCounts[] = {
+    {"job.gpus", &Point::gpus},     {"job.dp", &Point::replicas},
+    {"job.tp", &Point::tensor},     {"job.cp", &Point::context},
+    {"job.pp", &Point::pipeline},   {"job.accumulate", &Point::accumulate},
+    {"job.chunks", &Point::chunks}, {"job.shard_group", &Point::shard_group}};
 struct PointText {
   const char* key;
   std::string Point::*member;
@@ -62,6 +60,7 @@ constexpr PointText kPointTexts[] = {{"id", &Point::id},
                                      {"model.sample", &Point::sample},
                                      {"job.precision", &Point::precision},
                                      {"job.reduce_precision", &Point::reduce_precision},
+                                     {"job.order", &Point::order},
                                      {"job.anchor", &Point::anchor},
                                      {"anchor", &Point::anchor}};
 
@@ -78,6 +77,8 @@ void take_anything_else(Point& point, Entry entry, std::map<std::string, int>& u
     take_choice(entry, point.kind);
   } else if (entry.key == "split") {
     take_choice(entry, point.split);
+  } else if (entry.key == "job.schedule") {
+    take_choice(entry, point.schedule.emplace());
   } else if (entry.key == "assumed") {
     const auto* const one = std::get_if<std::string>(&entry.value);
     point.assumed = one != nullptr ? std::vector<std::string>{*one} : texts_in(entry);
@@ -194,6 +195,21 @@ std::string sample_of(const Point& point) {
   return point.sample.empty() && point.sequence > 0 ? "token" : "image";
 }
 
+/// `job` is that of whole models.
+void take_stages(const Point& point, TrainingJob& job, std::vector<std::string>& assumed) {
+  job.stages = point.pipeline;
+  job.chunks = point.chunks;
+  job.schedule = point.schedule.value_or(PipelineForm::one_f_one_b);
+  job.tensor = point.tensor;
+  if (!point.schedule) assumed.push_back("schedule is not stated: 1f1b");
+  if (point.order.empty() && point.replicas > 1) assumed.push_back("order is not stated: tp-cp-dp-pp");
+  job.order = point.order.empty() ? "tp-cp-dp-pp" : point.order;
+  job.optimizer_us /= point.model_ranks();
+  if (point.width <= 0) assumed.push_back("width is not stated: messages take no time");
+  const double bytes = job.gather_bytes < 4 ? job.gather_bytes : 4;
+  job.message_bytes = job.micro_batch * point.width * bytes / point.tensor;
+}
+
 }  // namespace
 
 const PublishedPoint* PublishedFile::find(const std::string& id) const {
@@ -253,10 +269,12 @@ TrainingJob job_of(const PublishedPoint& point, std::vector<std::string>& assume
   out.overlaps = point.overlap;
   out.gather_bytes = bytes_of(point.precision, out.zero > 0 ? 2 : 4, assumed);
   out.reduce_bytes = bytes_of(point.reduce_precision, out.zero > 0 ? out.gather_bytes : 4, assumed);
-  const double shards = out.zero > 0 ? (out.shard_group > 0 ? out.shard_group : out.gpus) : 1;
+  const double ranks = point.kind == PointClass::pp ? out.gpus / point.model_ranks() : out.gpus;
+  const double shards = out.zero > 0 ? (out.shard_group > 0 ? out.shard_group : ranks) : 1;
   if (point.machine.memory_gb_s > 0)
     out.optimizer_us = point.parameters / shards * (out.zero > 0 ? kPlainBytes : kFusedBytes) /
                        (point.machine.memory_gb_s * 1e9) * kMicroseconds;
+  if (point.kind == PointClass::pp) take_stages(point, out, assumed);
   return out;
 }
 

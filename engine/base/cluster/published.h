@@ -2,6 +2,7 @@
 // Published measurements of training on many GPUs: lessons/published_scaling.toml, or a file of its form.
 #include <array>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ struct PublishedPoint {
   int zero = -1;           ///< -1 = of its class: 0 of dp, 3 of fsdp
   double micro_batch = 0;  ///< sequences or images of a rank and pass
   int accumulate = 1;
+  int chunks = 1;  ///< stages of each rank of a pipeline
+  std::optional<PipelineForm> schedule = {};
+  std::string order = {};  ///< axes from the nearest ranks on; "" = tp-cp-dp-pp
   bool checkpoint = false;
   bool overlap = true;  ///< false: gradients travel behind the backward pass
   std::string precision, reduce_precision;
@@ -43,8 +47,12 @@ struct PublishedPoint {
   double samples_per_s_per_gpu = 0;
   std::string origin;  ///< file:line:column
 
+  /// Ranks that hold one model.
+  int model_ranks() const { return tensor * context * pipeline; }
+  /// A pipeline may have split layers, as its anchor has them.
   bool is_modelled() const {
-    return (kind == PointClass::dp || kind == PointClass::fsdp) && tensor * context * pipeline == 1;
+    if (kind == PointClass::pp) return pipeline > 1 && context == 1;
+    return (kind == PointClass::dp || kind == PointClass::fsdp) && model_ranks() == 1;
   }
 };
 

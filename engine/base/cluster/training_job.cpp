@@ -322,7 +322,8 @@ NodeGroup group_of(const ClusterMachine& machine, int ranks) {
 void StepTerms::scale(double factor) {
   for (double StepTerms::*const part :
        {&StepTerms::forward_us, &StepTerms::backward_us, &StepTerms::optimize_us, &StepTerms::contention_us,
-        &StepTerms::sharing_us, &StepTerms::jitter_us, &StepTerms::comm_us, &StepTerms::load_us})
+        &StepTerms::sharing_us, &StepTerms::jitter_us, &StepTerms::bubble_us, &StepTerms::comm_us,
+        &StepTerms::load_us})
     this->*part *= factor;
 }
 
@@ -332,26 +333,29 @@ double StepTerms::step_us() const {
   return out;
 }
 
-std::array<std::pair<const char*, double>, 8> StepTerms::named() const {
+std::array<std::pair<const char*, double>, 9> StepTerms::named() const {
   return {{{"forward", forward_us},
            {"backward", backward_us},
            {"optimizer", optimize_us},
            {"contention", contention_us},
            {"sharing", sharing_us},
            {"jitter", jitter_us},
+           {"bubble", bubble_us},
            {"communication", comm_us},
            {"loading", load_us}}};
 }
 
 SimulatedStep simulate_step(const ClusterMachine& machine, const TrainingJob& job,
                             const SimulationTerms& terms, double compute_us, SimulatedRanks which) {
+  if (job.stages > 1) return simulate_pipeline(machine, job, terms, compute_us);
   return StepSimulation(machine, job, terms, compute_us, which).run();
 }
 
 double calibrated_compute_us(const ClusterMachine& machine, const TrainingJob& job,
                              const SimulationTerms& terms, double step_us) {
   // A step grows with computing, in straight pieces: regula falsi comes to the end in a few steps.
-  double low = 0, high = step_us / job.accumulate * (1 + 1e-9);  // a sum of parts may be rounded down
+  double low = 0,
+         high = step_us / job.accumulate * job.stages * (1 + 1e-9);  // a sum of parts may be rounded down
   const auto beyond = [&](double compute_us) {
     return simulate_step(machine, job, terms, compute_us).step_us() - step_us;
   };

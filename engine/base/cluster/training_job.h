@@ -1,12 +1,14 @@
 #pragma once
 // A training step on a cluster, simulated: ranks that compute at speeds of their own, collectives that begin
 // when the last of a group has come, gradients that travel beside the backward pass, batches that are read
-// beside everything. Data parallelism and sharded states; other ways of splitting a model are not modelled.
+// beside everything. Data parallelism, sharded states and pipelines (pipeline_job.cpp); other ways of
+// splitting a model are not modelled.
 #include <array>
 #include <string>
 #include <utility>
 
 #include "cluster/collective.h"
+#include "config/choices.h"
 
 namespace isobar {
 
@@ -29,7 +31,14 @@ struct TrainingJob {
   double bucket_bytes = 25 * 1048576.0;
   double first_bucket_bytes = 1048576;
   double optimizer_us = 0;  ///< update of a rank of mean speed, of its share of the states
-  double load_us = 0;       ///< a reader's time for the batch of a step, two steps ahead
+  // A pipeline where stages are several: `accumulate` micro-batches of `micro_batch` samples go through it.
+  int stages = 1;  ///< ranks of one
+  int chunks = 1;  ///< stages of each rank
+  PipelineForm schedule = PipelineForm::one_f_one_b;
+  double message_bytes = 0;           ///< a micro-batch sends so many from stage to stage
+  int tensor = 1;                     ///< ranks that share each layer: what they send is part of computing
+  std::string order = "tp-cp-pp-dp";  ///< mesh.order
+  double load_us = 0;                 ///< a reader's time for the batch of a step, two steps ahead
 };
 
 /// Terms that are fitted to published points, since no machine states them.
@@ -50,11 +59,12 @@ struct StepTerms {
   double contention_us = 0;                                 ///< beside collectives
   double sharing_us = 0;                                    ///< beside other ranks of a node
   double jitter_us = 0;                                     ///< what the slowest rank takes longer
+  double bubble_us = 0;                                     ///< idle time of a pipeline, with its messages
   double comm_us = 0;                                       ///< collectives that nothing hides
   double load_us = 0;                                       ///< waiting for the batch
   double step_us() const;
   void scale(double factor);  ///< all of them
-  std::array<std::pair<const char*, double>, 8> named() const;
+  std::array<std::pair<const char*, double>, 9> named() const;
 };
 
 struct SimulatedStep {
@@ -68,12 +78,20 @@ struct SimulatedStep {
 /// all: each rank by itself. slowest: the rank that all others wait for, which gives the same step.
 enum class SimulatedRanks : unsigned char { all, slowest };
 
-/// `compute_us`: forward and backward of one pass, on a rank of mean speed without contention. Speeds of n
+/// `compute_us`: forward and backward of one pass, on a rank of mean speed without contention; of a pipeline
+/// all its stages' together. Speeds of n
 /// ranks are the n-quantiles of a normal distribution: rank i takes 1 + jitter q((i + 1/2) / n) as long.
 /// Error (exit code 2) for a job that does not fit its machine.
 SimulatedStep simulate_step(const ClusterMachine& machine, const TrainingJob& job,
                             const SimulationTerms& terms, double compute_us,
                             SimulatedRanks which = SimulatedRanks::slowest);
+
+/// simulate_step of a job with several stages. One pipeline stands for all: its stages are alike but for
+/// those of one rank, which computes at the pace of the slowest of the job. Gradients are summed over
+/// replicas behind it. What the ranks of a layer send each other (TrainingJob::tensor) is part of computing.
+/// Error (exit code 2) for ranks that form no whole pipelines, and a schedule that is not of these numbers.
+SimulatedStep simulate_pipeline(const ClusterMachine& machine, const TrainingJob& job,
+                                const SimulationTerms& terms, double compute_us);
 
 /// The compute_us with which the step takes `step_us`; 0 where the collectives alone take longer.
 double calibrated_compute_us(const ClusterMachine& machine, const TrainingJob& job,

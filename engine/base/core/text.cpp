@@ -100,7 +100,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 }
 
 std::string counted(std::int64_t count, std::string_view one) {
-  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : "s");
+  const char* const ending = one.ends_with("batch") ? "es" : "s";
+  return std::to_string(count) + " " + std::string(one) + (count == 1 ? "" : ending);
 }
 
 std::vector<std::string> split(std::string_view text, char separator) {

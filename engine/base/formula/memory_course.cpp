@@ -210,12 +210,17 @@ std::array<std::uint64_t, kHeldCategories> held_bytes(const MemoryPlan& plan) {
 }
 
 MemoryTimeline memory_course(const Config& config, const MemoryFacts& facts, const StepStages& times) {
+  if (config.mesh.pp > 1)
+    return pipeline_timeline(config, facts, times.pipeline ? &*times.pipeline : nullptr, times.optimize_us,
+                             kCourseSpan);
   return CourseMaker(config, facts).make(times);
 }
 
 MemoryTimeline memory_course(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
                              const StepStages& times) {
-  return memory_course(as_honoured(lesson, config), facts, times);
+  MemoryFacts here = facts;
+  here.joins_batches = honours(lesson, "mesh.pp");
+  return memory_course(as_honoured(lesson, config), here, times);
 }
 
 }  // namespace isobar

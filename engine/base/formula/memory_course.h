@@ -24,11 +24,18 @@ std::array<std::uint64_t, kHeldCategories> held_bytes(const MemoryPlan& plan);
 /// samples), its sum is that of the plan while no activations are left. On a CPU workspace has, through the
 /// whole step, what emulated products widen and what plain Adam makes.
 ///
+/// Of a pipeline it is the rank that holds most, by its actions (pipeline_timeline).
+///
 /// `times` are those of the step. Without any (step_us() = 0) units take time by their operations, a step has
 /// 100,000 of `at_us`, and MemoryTimeline::step_us is 0.
 MemoryTimeline memory_course(const Config& config, const MemoryFacts& facts, const StepStages& times = {});
 /// With a lesson, keys that it does not honour have no effect.
 MemoryTimeline memory_course(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts,
                              const StepStages& times = {});
+
+/// The rank of a pipeline that holds most: a moment for the beginning and the end of each action; owners are
+/// its stages. `times`: null = F, I and W take one time for each block, and a step `span_us`.
+MemoryTimeline pipeline_timeline(const Config& config, const MemoryFacts& facts, const PipelineTimes* times,
+                                 double optimize_us, double span_us);
 
 }  // namespace isobar

@@ -7,12 +7,14 @@
 #include <tuple>
 #include <utility>
 
+#include "config/check_stages.h"
 #include "core/error.h"
 #include "core/parse_bytes.h"
 #include "core/text.h"
 #include "formula/model_shape.h"
 #include "formula/recompute.h"
 #include "launch/mesh.h"
+#include "pipeline/schedule.h"
 
 namespace isobar {
 namespace {
@@ -49,9 +51,9 @@ std::vector<Change> changes_between(const Config& from, const Config& to) {
 
 /// What `validate` asks first. Most candidates fail here, and an Error for each would take seconds.
 bool divides(const Config& config) {
-  const std::int64_t tp = config.mesh.tp;
-  if (config.run.ranks % tp != 0 || config.model.heads % tp != 0) return false;
-  return config.train.global_batch % (config.run.ranks / tp * config.train.accumulate) == 0;
+  if (config.run.ranks % ranks_of_model(config) != 0 || config.model.heads % config.mesh.tp != 0)
+    return false;
+  return config.train.global_batch % (replicas(config) * config.train.accumulate) == 0;
 }
 
 /// Whether the lesson honours what differs, and all of `to` goes together.
@@ -61,8 +63,12 @@ bool is_accepted(const LessonInfo* lesson, const Config& from, const Config& to)
   }
   try {
     validate(to, {});
-    const MeshSizes sizes{.tp = static_cast<int>(to.mesh.tp), .dp = static_cast<int>(replicas(to))};
+    if (lesson != nullptr && honours(*lesson, "mesh.pp")) check_passes(to, {});
+    const MeshSizes sizes{.tp = static_cast<int>(to.mesh.tp),
+                          .pp = static_cast<int>(to.mesh.pp),
+                          .dp = static_cast<int>(replicas(to))};
     const Mesh mesh(to.mesh.order, sizes, static_cast<int>(to.run.ranks));
+    if (to.mesh.schedule == PipelineForm::file) schedule_of(to);
   } catch (const Error&) {
     return false;
   }
@@ -215,7 +221,8 @@ std::string states_text(const MemoryQuestion& question) {
     return "";
   const std::vector<MemoryWay> ways = shared_states_alone(question, question.config.run.ranks);
   if (ways.empty() || ways.back().plan.total() <= question.limit_bytes) return "";
-  return fmt::format("; mesh.zero=3 alone does not ({} a rank)", human_bytes(ways.back().plan.total()));
+  return fmt::format("; mesh.zero={} alone does not ({} a rank)", ways.back().config.mesh.zero,
+                     human_bytes(ways.back().plan.total()));
 }
 
 }  // namespace
@@ -272,9 +279,10 @@ void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFa
   for (MemoryWay& way : on_more_ranks(question)) fits.push_back(std::move(way));
   std::vector<std::string> ways;
   for (const MemoryWay& way : fits) ways.push_back(way_text(way));
-  const std::string mesh = config.run.ranks == 1
-                               ? "1 rank"
-                               : fmt::format("{} ranks, mesh.tp = {}", config.run.ranks, config.mesh.tp);
+  std::string mesh = config.run.ranks == 1
+                         ? "1 rank"
+                         : fmt::format("{} ranks, mesh.tp = {}", config.run.ranks, config.mesh.tp);
+  if (config.mesh.pp > 1) mesh += fmt::format(", mesh.pp = {}", config.mesh.pp);
   throw Error(
       fmt::format("a rank would need more memory than {} ({})", what, human_bytes(limit_bytes)),
       fmt::format("{}, {} samples at a time; predicted {}", mesh, micro_batch(config), plan.text()),

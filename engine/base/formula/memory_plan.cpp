@@ -12,6 +12,7 @@
 #include "formula/bucket_plan.h"
 #include "formula/compression.h"
 #include "formula/model_shape.h"
+#include "formula/pipeline_memory.h"
 #include "formula/vit_memory.h"
 #include "launch/mesh.h"
 
@@ -42,19 +43,22 @@ std::uint64_t slots_of(const Config& config) {
 /// ahead of it and the raw fields of one that is arriving. On a CPU the batch in use, or the slots of both
 /// loaders, which take whole huge pages (core/large_memory.h) and of which validation makes no more than it
 /// has batches; and the climatologies of both data sets.
-std::uint64_t data_bytes(const Config& config, bool on_cuda) {
+std::uint64_t data_bytes(const Config& config, bool on_cuda, bool joins_batches) {
   const auto field_bytes =
       static_cast<std::uint64_t>(config.data.channels * config.data.grid[0] * config.data.grid[1]) *
       sizeof(float);
   const auto samples = static_cast<std::uint64_t>(micro_batch(config));
   const std::uint64_t batch = 2 * samples * field_bytes;
-  if (on_cuda) return (config.loader.kind == LoaderKind::gpu ? 5 : 2) * batch;
+  const std::uint64_t joined = joins_batches && config.train.accumulate > 1
+                                   ? static_cast<std::uint64_t>(config.train.accumulate) * batch
+                                   : 0;
+  if (on_cuda) return (config.loader.kind == LoaderKind::gpu ? 5 : 2) * batch + joined;
   const std::uint64_t slots = slots_of(config), climatologies = 2 * field_bytes;
-  if (slots == 0) return batch + climatologies;
+  if (slots == 0) return batch + climatologies + joined;
   const auto valid = static_cast<std::uint64_t>(config.data.limit_valid);
   const std::uint64_t of_validation = valid > 0 ? std::min(slots, valid / samples) : slots;
   const std::uint64_t slot = (batch + kHugePage - 1) / kHugePage * kHugePage;
-  return (slots + of_validation) * slot + climatologies;
+  return (slots + of_validation) * slot + climatologies + joined;
 }
 
 /// float32 copies of what the largest operation takes and gives: the gradient of attention (q, k, v, out and
@@ -69,10 +73,10 @@ std::uint64_t widened_bytes(const Config& config) {
          sizeof(float);
 }
 
-/// softmax(q k^T) of every head of this rank, sample and block, [N, N].
-std::uint64_t attention_matrix_bytes(const Config& config) {
+/// softmax(q k^T) of every head of this rank, sample and block, [N, N]; `blocks` are kept at a time.
+std::uint64_t attention_matrix_bytes(const Config& config, std::int64_t blocks) {
   const VitShape shape = vit_shape(config);
-  const std::int64_t matrices = micro_batch(config) * shape.depth * shape.heads / config.mesh.tp;
+  const std::int64_t matrices = micro_batch(config) * blocks * shape.heads / config.mesh.tp;
   return static_cast<std::uint64_t>(matrices * shape.tokens() * shape.tokens()) * sizeof(float);
 }
 
@@ -183,22 +187,25 @@ MemoryFacts memory_facts(const Config& config, bool on_cuda) {
           .writes_attention = config.model.attention == AttentionKind::math};
 }
 
-MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
+namespace {
+
+/// The plan of a rank that trains with these bytes, and keeps the activations of `kept_blocks` blocks.
+MemoryPlan plan_of_rank(const Config& config, const MemoryFacts& facts, const TrainingBytes& bytes,
+                        std::int64_t kept_blocks) {
   const bool computes = config.run.measure != MeasureKind::io;
-  const TrainingBytes bytes = count_training_bytes(vit_shape(config), training_form(config, facts));
   MemoryPlan out{.weights = bytes.weights,
                  .gradients = bytes.gradients,
                  .moments = bytes.moments,
                  .buffers = model_buffer_bytes(config) + averaging_bytes(config, bytes.gradients),
                  .in_flight = bytes.in_flight,
-                 .batches = data_bytes(config, facts.on_cuda),
+                 .batches = data_bytes(config, facts.on_cuda, facts.joins_batches),
                  .program = facts.program_bytes > 0 ? facts.program_bytes
                             : facts.on_cuda         ? kCudaProgramBytes
                                                     : kProgramBytes,
                  .host = bytes.host};
   if (!computes) return out;
   out.activations = bytes.activations;
-  if (facts.writes_attention) out.attention = attention_matrix_bytes(config);
+  if (facts.writes_attention) out.attention = attention_matrix_bytes(config, kept_blocks);
   out.working = bytes.working + update_bytes(bytes, out.attention, facts.on_cuda);
   if (facts.on_cuda) return out;
   if (facts.value_bytes == 2 && facts.emulates) out.working += widened_bytes(config);
@@ -206,8 +213,42 @@ MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
   return out;
 }
 
+MemoryFacts facts_in(const LessonInfo& lesson, MemoryFacts facts) {
+  facts.joins_batches = honours(lesson, "mesh.pp");
+  return facts;
+}
+
+}  // namespace
+
+std::vector<MemoryPlan> plans_of_pipeline(const Config& config, const MemoryFacts& facts) {
+  const VitShape shape = vit_shape(config);
+  const TrainingForm form = training_form(config, facts);
+  const PipelineSchedule schedule = schedule_of(config);
+  const std::vector<StageBlocks> blocks =
+      blocks_of_stages(shape.depth, schedule.stages, config.mesh.stage_blocks);
+  std::vector<MemoryPlan> out;
+  for (int rank = 0; rank < std::ssize(schedule.ranks); ++rank)
+    out.push_back(plan_of_rank(config, facts, count_pipeline_bytes(shape, form, schedule, blocks, rank),
+                               kept_blocks(schedule, blocks, rank)));
+  return out;
+}
+
+MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts) {
+  if (config.mesh.pp == 1)
+    return plan_of_rank(config, facts, count_training_bytes(vit_shape(config), training_form(config, facts)),
+                        config.model.depth);
+  const std::vector<MemoryPlan> plans = plans_of_pipeline(config, facts);
+  return *std::max_element(plans.begin(), plans.end(),
+                           [](const MemoryPlan& a, const MemoryPlan& b) { return a.total() < b.total(); });
+}
+
 MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts) {
-  return plan_memory(as_honoured(lesson, config), facts);
+  return plan_memory(as_honoured(lesson, config), facts_in(lesson, facts));
+}
+
+std::vector<MemoryPlan> plans_of_pipeline(const LessonInfo& lesson, const Config& config,
+                                          const MemoryFacts& facts) {
+  return plans_of_pipeline(as_honoured(lesson, config), facts_in(lesson, facts));
 }
 
 }  // namespace isobar

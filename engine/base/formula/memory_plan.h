@@ -24,6 +24,7 @@ struct MemoryFacts {
   std::int64_t value_bytes = 4;   ///< bytes of an activation: 2 where products take 16 bits
   bool emulates = false;          ///< those 16 bits are widened for each product (device/emulated_products.h)
   bool writes_attention = false;  ///< the N x N matrices of attention are kept
+  bool joins_batches = false;     ///< the micro-batches of a step lie in one batch, beside the loader's
   std::uint64_t program_bytes = 0;  ///< what the program takes by itself; 0 = what it usually does
 };
 
@@ -40,7 +41,7 @@ TrainingForm training_form(const Config& config, const MemoryFacts& facts);
 struct MemoryPlan {
   std::uint64_t weights = 0, gradients = 0, moments = 0;
   std::uint64_t buffers = 0;    ///< the model's, and messages that gradients are copied into
-  std::uint64_t in_flight = 0;  ///< with shared states: weights and gradients that are whole for a while
+  std::uint64_t in_flight = 0;  ///< weights and gradients that are whole for a while; messages of a pipeline
   std::uint64_t activations = 0;
   std::uint64_t attention = 0;  ///< N x N matrices
   std::uint64_t working = 0;    ///< backward pass and optimizer
@@ -58,8 +59,14 @@ struct MemoryPlan {
   std::string text() const;
 };
 
-/// With a lesson, keys that it does not honour have no effect; without one all of `config` has.
+/// With a lesson, keys that it does not honour have no effect; without one all of `config` has. Of a pipeline
+/// the rank that holds most. Error (exit code 2) for a mesh.schedule_file that is no schedule.
 MemoryPlan plan_memory(const LessonInfo& lesson, const Config& config, const MemoryFacts& facts);
 MemoryPlan plan_memory(const Config& config, const MemoryFacts& facts);
+
+/// One for each rank of a pipeline (mesh.pp), in their order.
+std::vector<MemoryPlan> plans_of_pipeline(const LessonInfo& lesson, const Config& config,
+                                          const MemoryFacts& facts);
+std::vector<MemoryPlan> plans_of_pipeline(const Config& config, const MemoryFacts& facts);
 
 }  // namespace isobar

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "core/cpu_instructions.h"
 #include "core/error.h"
@@ -146,6 +147,12 @@ void add_shared(const Config& config, const Link& measured, const VitShape& shap
   out.wire_bytes = traffic.total();
 }
 
+/// Where passes are a pipeline's, gradients leave behind the last one: in one message, or as shares.
+Config sent_behind(Config config) {
+  if (config.comm.sync != SyncKind::none) config.comm.sync = SyncKind::at_end;
+  return config;
+}
+
 /// Gradients become ready evenly over the backward pass, and all of them at its end where nothing overlaps.
 /// `copy_us`: what copying all gradients once takes.
 void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
@@ -189,6 +196,30 @@ void share_processors(const Config& config, const Reading& reading, int processo
   out.forward_us *= longer;
   out.backward_us *= longer;
   out.optimize_us *= longer;
+}
+
+/// Ranks of a pipeline compute when it is their turn, and sum their gradients over replicas behind it. States
+/// of the rank with most of them end the step.
+void add_pipeline(const Config& config, const StepForm& form, const StepTime& time, const MachineRates& rates,
+                  double at_once, StepStages& out) {
+  const Link link = link_between(config, rates.link);
+  const auto copies = static_cast<double>(replicas(config));
+  PipelineTimes times = pipeline_times(config, form, time, link, at_once / copies);
+  const std::int64_t most = *std::max_element(times.parameters.begin(), times.parameters.end());
+  const double gradient_bytes = 4.0 * static_cast<double>(times.parameters.front());
+  const double crowd = std::max(1.0, static_cast<double>(config.run.ranks) / at_once);
+  const double sum_us = ring_all_reduce_us(link, static_cast<int>(copies), 4.0 * static_cast<double>(most));
+  out.forward_us = times.forward_us(0);
+  out.backward_us = times.course.busy_us[0] - out.forward_us;
+  out.comm_us = times.course.step_us - times.course.busy_us[0] + sum_us;
+  out.optimize_us = time.optimize_us * crowd * static_cast<double>(most) /
+                    static_cast<double>(count_parameters(form.shape).total());
+  double messages = 0;
+  for (const BoundaryTraffic& boundary : times.boundaries)
+    if (boundary.from_rank == 0 || boundary.to_rank == 0) messages += static_cast<double>(boundary.messages);
+  out.comm_total_us = messages * times.costs.message_us + sum_us;
+  out.wire_bytes = times.sent_bytes(0) + ring_bytes(static_cast<int>(copies), gradient_bytes);
+  out.pipeline = std::move(times);
 }
 
 }  // namespace
@@ -279,15 +310,25 @@ StepStages predict_stages(const LessonInfo& lesson, const Config& config, const 
                  .backward_us = time.backward.total_us(),
                  .optimize_us = time.optimize_us};
   const Reading reading = reading_of(config, rates, here.count);
+  const auto end = [&] {
+    out.read_bytes = reading.bytes;
+    out.read_us = reading.until_us;
+    out.load_us = reads_ahead(config) ? std::max(0.0, reading.until_us - out.step_us()) : reading.until_us;
+    return out;
+  };
+  if (config.mesh.pp > 1) {
+    add_pipeline(config, form, time, rates, static_cast<double>(here.count) / threads, out);
+    return end();
+  }
   share_processors(config, reading, here.count, threads, out);
   const double gradient_bytes = 4.0 * static_cast<double>(count_parameters(form.shape).total());
   const double memory_rate = rates.with(threads).memory_bytes_per_s;
-  add_comm(config, rates, gradient_bytes, memory_rate > 0 ? 2 * gradient_bytes / memory_rate * kMicro : 0,
+  const bool is_behind = honours(lesson, "mesh.pp");
+  add_comm(is_behind ? sent_behind(config) : config, rates, gradient_bytes,
+           memory_rate > 0 ? 2 * gradient_bytes / memory_rate * kMicro : 0,
            gradient_matrices(form.shape, form.fused_qkv), out);
-  out.read_bytes = reading.bytes;
-  out.read_us = reading.until_us;
-  out.load_us = reads_ahead(config) ? std::max(0.0, reading.until_us - out.step_us()) : reading.until_us;
-  return out;
+  if (is_behind) out.comm_us = out.comm_total_us;
+  return end();
 }
 
 }  // namespace isobar

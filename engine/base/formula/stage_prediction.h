@@ -2,6 +2,7 @@
 // The stages of a step on the machine at hand, predicted from a configuration and the machine's rates: what
 // predict prints and what the window draws dotted before anything has run.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "config/lesson.h"
 #include "core/processors.h"
 #include "formula/machine_rates.h"
+#include "formula/pipeline_step.h"
 #include "formula/step_time.h"
 
 namespace isobar {
@@ -30,6 +32,8 @@ struct StepStages {
   double read_bytes = 0;     ///< bytes of the files, a step
   double comm_total_us = 0;  ///< collectives, hidden or not
   double wire_bytes = 0;     ///< bytes that the rank sends a step
+  /// With mesh.pp above 1; the stages are those of its first rank, for which comm is idle time too.
+  std::optional<PipelineTimes> pipeline = {};
 
   double step_us() const { return load_us + forward_us + backward_us + comm_us + optimize_us; }
   /// By the names of core/stage.h, in the order of a step.
@@ -56,8 +60,10 @@ Link node_link_between(const Config& config, const Link& measured);
 /// (formula/link.h) over the slower of the machine's link and comm.link, bucket by bucket beside the backward
 /// pass (formula/overlap.h); copied into buckets and back they are read and written twice. Compressed ones go
 /// as formula/compressed_step.h has it, those of shared states as
-/// formula/sharded_step.h. Buffers that are broadcast make the forward pass longer. Error (exit
-/// code 2) for what is not predicted: split layers, and types without a rate.
+/// formula/sharded_step.h. Buffers that are broadcast make the forward pass longer. Stages of a pipeline go
+/// by its clock (formula/pipeline_step.h), on which ranks share the processors while they compute; gradients
+/// are summed behind it. Error (exit code 2) for what is not predicted: split layers, and types without a
+/// rate.
 StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
                           const Processors& here);
 

@@ -33,7 +33,12 @@ std::int64_t parameters_on_rank(const VitShape& shape, std::int64_t tp) {
 }
 
 TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& form) {
-  const auto parameters = static_cast<double>(parameters_on_rank(shape, form.kept.tp));
+  return count_training_bytes(shape, form, parameters_on_rank(shape, form.kept.tp));
+}
+
+TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& form,
+                                   std::int64_t parameters_here) {
+  const auto parameters = static_cast<double>(parameters_here);
   const bool half = form.kept.value_bytes == 2;
   const auto v = static_cast<double>(form.kept.value_bytes);
   const auto tp = static_cast<double>(form.kept.tp);

@@ -60,5 +60,8 @@ struct TrainingBytes {
 std::int64_t parameters_on_rank(const VitShape& shape, std::int64_t tp);
 
 TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& form);
+/// With so many parameters on the rank, for who has some of the blocks.
+TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& form,
+                                   std::int64_t parameters_here);
 
 }  // namespace isobar

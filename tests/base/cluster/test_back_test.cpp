@@ -73,7 +73,8 @@ TEST_CASE("the published record: the test split is predicted as well as is claim
     if (one.predicted) {
       std::vector<std::string> assumed;
       const TrainingJob job = job_of(*one.point, assumed);
-      const double step_us = job.micro_batch * job.accumulate / *one.predicted * 1e6;
+      const double step_us =
+          job.micro_batch * job.accumulate / one.point->model_ranks() / *one.predicted * 1e6;
       CHECK(one.terms.step_us() == Approx(step_us).epsilon(1e-9));
     }
     if (one.point->is_modelled()) continue;
@@ -81,6 +82,25 @@ TEST_CASE("the published record: the test split is predicted as well as is claim
     CHECK_THAT(one.reason, Says("not modelled yet"));
   }
   CHECK(unmodelled > 10);
+}
+
+TEST_CASE("the published record: pipelines of two machines and more, with no term of their own") {
+  const BackTest test = back_test(published(), fitted_terms());
+  std::set<std::string> machines;
+  for (const PointResult& one : test.results)
+    if (one.predicted && one.point->kind == PointClass::pp) machines.insert(one.point->machine.name);
+  CHECK(machines.size() >= 3);
+  const auto errors = test.errors(PointSplit::test, PointClass::pp);
+  REQUIRE(errors);
+  CHECK(errors->points >= 30);
+  CHECK(errors->median <= 0.10);
+  CHECK(errors->median < errors->null_median);
+  CHECK(test.errors(PointSplit::calibration, PointClass::pp)->points == 1);
+  const auto reason_of = [&](const std::string& id) {
+    return std::ranges::find_if(test.results, [&](const PointResult& one) { return one.point->id == id; })
+        ->reason;
+  };
+  CHECK_THAT(reason_of("dlperf-gpt-pp-1x8x4"), Says("its anchor is tp, which is not modelled yet"));
 }
 
 TEST_CASE("the fitted terms are those of the calibration split, whatever the test split holds") {

@@ -1,4 +1,5 @@
 #include "cluster/published.h"
+#include "core/text.h"
 #include "support/catch.h"
 #include "support/errors.h"
 
@@ -53,6 +54,22 @@ TEST_CASE("what a point lacks is filled in and named") {
   CHECK(job.micro_batch == 2048);
   CHECK(job.outer_parameters == 50'000.0 * 2048);
   CHECK(assumed.size() == 3);  // sequence, layers, vocabulary
+}
+
+TEST_CASE("a pipeline whose order or axes are not stated is predicted with usual ones, which are named") {
+  const auto assumed_for = [](const std::string& job) {
+    const std::string point = replaced(replaced(kPoint, "class = \"dp\"", "class = \"pp\""), "gpus = 8",
+                                       "gpus = 8\npp = 4\naccumulate = 8\n" + job);
+    std::vector<std::string> out;
+    const PublishedFile file = parse_published(point, "points.toml");
+    CHECK(job_of(file.points[0], out).schedule ==
+          (job.empty() ? PipelineForm::one_f_one_b : PipelineForm::zb_h1));
+    return joined(out);
+  };
+  const std::string stated = assumed_for("dp = 2\norder = \"tp-cp-pp-dp\"\nschedule = \"zb_h1\"\n");
+  CHECK_THAT(stated, !Says("schedule") && !Says("order"));
+  CHECK_THAT(assumed_for("dp = 2\nschedule = \"zb_h1\"\n"), Says("order is not stated: tp-cp-dp-pp"));
+  CHECK_THAT(assumed_for(""), Says("schedule is not stated: 1f1b"));
 }
 
 TEST_CASE("a file that is no list of points is refused with the place and the way out") {

@@ -217,3 +217,83 @@ TEST_CASE("4,096 ranks by themselves") {
   CHECK(step.activities > std::size_t{4096} * 50);
   CHECK(step.step_us() == Approx(simulate_step(machine, job, fitted_terms(), 200e3).step_us()).epsilon(1e-9));
 }
+
+namespace {
+
+/// 8 micro-batches through 4 ranks, each 1,200 us of computing in all.
+TrainingJob four_stages(PipelineForm schedule = PipelineForm::one_f_one_b, int chunks = 1) {
+  TrainingJob out;
+  out.gpus = out.stages = 4;
+  out.accumulate = 8;
+  out.schedule = schedule;
+  out.chunks = chunks;
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("a pipeline is idle for as long as its schedule has it") {
+  constexpr double kIdeal = 8 * 300;  // a rank has 300 us of each micro-batch
+  const auto step = [](const TrainingJob& job) { return simulate_step(kFlat, job, kPlain, 1200); };
+  check_sums(step(four_stages()), 11 * 300);
+  CHECK(step(four_stages()).terms.bubble_us == Approx(3 * 300));
+  check_sums(step(four_stages(PipelineForm::gpipe)), 11 * 300);
+  check_sums(step(four_stages(PipelineForm::interleaved, 2)), kIdeal + 3 * 150);
+  check_sums(step(four_stages(PipelineForm::zb_h1)), kIdeal + 3 * 100);
+  check_sums(step(four_stages(PipelineForm::zb_v, 2)), kIdeal + 3 * 50);
+  TrainingJob odd = four_stages();
+  odd.gpus = 6;
+  CHECK_THAT(error_of([&] { step(odd); }), says("6 ranks in models of 4"));
+  odd = four_stages(PipelineForm::interleaved, 2);
+  odd.accumulate = 6;
+  CHECK_THAT(error_of([&] { step(odd); }), says("by rounds of 4"));
+  odd = four_stages();
+  odd.accumulate = 1'000'000;
+  CHECK_THAT(error_of([&] { step(odd); }), says("actions"));
+}
+
+TEST_CASE("messages of a pipeline leave the node where neighbours are on another one") {
+  ClusterMachine machine = kFlat;
+  machine.gpus_per_node = 4;
+  machine.inside_gb_s = 1000;
+  TrainingJob job = four_stages();
+  job.message_bytes = 100e3;  // 100 us between nodes, 0.1 inside
+  const double inside_us = simulate_step(machine, job, kPlain, 1200).step_us();
+  CHECK(inside_us < 11 * 300 + 3);
+  job.gpus = 16;  // 4 replicas: stages of one pipeline beside each other, or 4 ranks apart
+  job.order = "tp-cp-dp-pp";
+  const double apart_us = simulate_step(machine, job, kPlain, 1200).step_us();
+  job.order = "tp-cp-pp-dp";
+  CHECK(simulate_step(machine, job, kPlain, 1200).step_us() == Approx(inside_us));
+  CHECK(apart_us > inside_us + 6 * 100);
+  job.gpus = 4;  // the middle rank takes part in 2 x 2 messages of each micro-batch, and sends 2 of them
+  machine.gpus_per_node = 1;
+  const SimulatedStep far = simulate_step(machine, job, kPlain, 1200);
+  CHECK(far.comm_total_us == Approx(8 * 4 * 100));
+  CHECK(far.sent_bytes == Approx(8 * 2 * 100e3));
+  TrainingJob turns = four_stages(PipelineForm::zb_v, 2);  // none within a rank
+  turns.message_bytes = job.message_bytes;
+  CHECK(simulate_step(machine, turns, kPlain, 1200).sent_bytes == Approx(8 * 4 * 100e3));
+  job.order = "tp-cp-dp";
+  CHECK_THAT(error_of([&] { simulate_step(machine, job, kPlain, 1200); }), says("names no axis pp"));
+}
+
+TEST_CASE("replicas of a pipeline sum the gradients of a stage, and the slowest rank sets the pace") {
+  TrainingJob job = four_stages();
+  job.gpus = 8;
+  job.parameters = 1e6;
+  job.overlaps = false;
+  const SimulatedStep step = simulate_step(kFlat, job, kPlain, 1200);
+  check_sums(step, 11 * 300 + 1000);  // 1 MB, as much as goes round a ring of two
+  CHECK(step.sent_bytes == Approx(1e6));
+  job.overlaps = true;
+  CHECK(simulate_step(kFlat, job, kPlain, 1200).terms.comm_us == Approx(1000 - 200));
+  SimulationTerms slow = kPlain;
+  slow.straggler = 2;
+  const SimulatedStep late = simulate_step(kFlat, four_stages(), slow, 1200);
+  CHECK(late.step_us() > 8 * 600);
+  CHECK(late.terms.jitter_us > 8 * 600 - 11 * 300);
+  for (const double step_us : {5e3, 50e3, 5e6})
+    CHECK(simulate_step(kFlat, job, kPlain, calibrated_compute_us(kFlat, job, kPlain, step_us)).step_us() ==
+          Approx(step_us).epsilon(1e-6));
+}

@@ -171,3 +171,21 @@ TEST_CASE("a lesson's step is drawn as the lesson runs it") {
         plan_memory(first, config, {}).total());
   CHECK(memory_course(first, config, {}).program_bytes < memory_course(config, {}).program_bytes);
 }
+
+TEST_CASE("a rank of a pipeline: activations come with F and go with B or W, and the peak is the plan") {
+  for (const PipelineForm form : {PipelineForm::gpipe, PipelineForm::one_f_one_b, PipelineForm::zb_h1}) {
+    for (const MemoryFacts& facts : kAllFacts) {
+      Config config = small();
+      config.run.ranks = config.mesh.pp = 4;
+      config.train.accumulate = 8;
+      config.mesh.schedule = form;
+      const MemoryTimeline course = memory_course(config, facts);
+      INFO(name_of(form));
+      const MemoryPlan plan = plan_memory(config, facts);
+      CHECK(course.peak_bytes() + course.program_bytes == plan.total());
+      CHECK(course.moments.back().of(MemoryCategory::activations) == 0);
+      CHECK(course.micro_batches == 8);
+      CHECK(course.owners.size() == 1);
+    }
+  }
+}

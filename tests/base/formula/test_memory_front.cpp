@@ -74,6 +74,29 @@ TEST_CASE("shared states alone do not make activations fit, and are listed all t
   CHECK(shared_states_alone(pinned, 8).empty());
 }
 
+TEST_CASE("a lesson that trains in pipelines is offered no shares of gradients, on one rank too") {
+  const LessonInfo lesson = read_lesson(project_home(), "15_pipeline");
+  MemoryQuestion question = mp_question(4);
+  question.config.data.grid = {72, 144};
+  question.config.model.depth = 48;
+  question.config.train.global_batch = 4;
+  question.lesson = &lesson;
+  const MemoryPlan now = plan_memory(lesson, question.config, question.facts);
+  question.limit_bytes = now.total() - now.moments / 2;
+  const std::vector<MemoryWay> ways = what_would_fit(question);
+  CHECK(
+      std::any_of(ways.begin(), ways.end(), [](const MemoryWay& way) { return way.config.mesh.zero == 1; }));
+  CHECK(
+      std::none_of(ways.begin(), ways.end(), [](const MemoryWay& way) { return way.config.mesh.zero > 1; }));
+  CHECK(shared_states_alone(question, 4).size() == 1);
+  const auto load = [&](const char* zero) {
+    return load_config(project_home(), lesson, {.sets = {"run.ranks=2", "train.global_batch=8", zero}},
+                       "cpu");
+  };
+  CHECK_THAT(error_of([&] { load("mesh.zero=2"); }), Says("until its last micro-batch"));
+  CHECK(load("mesh.zero=1").config.mesh.zero == 1);
+}
+
 TEST_CASE("where states are what fills the memory, sharing them out or offload is offered") {
   MemoryQuestion question = mp_question(4);
   question.config.data.grid = {72, 144};

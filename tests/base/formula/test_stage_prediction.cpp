@@ -208,3 +208,63 @@ TEST_CASE("what is not predicted is refused") {
              }),
              says("no rate is known for math attention"));
 }
+
+TEST_CASE("where passes are a pipeline's, one rank's too, gradients leave behind the last one") {
+  const auto of = [](const char* name, std::int64_t zero) {
+    const LessonInfo lesson = read_lesson(project_home(), name);
+    Config config = load_config(project_home(), lesson, {.preset = "cpu_micro"}, "cpu").config;
+    config.data.source = DataSource::synthetic;
+    config.model.checkpoint = CheckpointKind::none;
+    config.mesh.zero = zero;
+    config.train.accumulate = 4;
+    config.train.global_batch = 8;
+    config.run.ranks = 2;
+    config.run.threads = 1;
+    config.comm.bucket_mb = config.comm.first_bucket_mb = 0.01F;
+    config.comm.link.gbit_per_s = 1;
+    return predict_stages(lesson, config, made_rates(), {.count = 2});
+  };
+  for (const std::int64_t zero : {0, 1}) {
+    CAPTURE(zero);
+    const StepStages beside = of("14_checkpointing", zero), behind = of("15_pipeline", zero);
+    CHECK(beside.comm_us < beside.comm_total_us);
+    CHECK(behind.comm_us == Approx(behind.comm_total_us));
+    CHECK(behind.wire_bytes == Approx(beside.wire_bytes));
+    CHECK(behind.comm_us > beside.comm_us);
+  }
+}
+
+TEST_CASE("a pipeline's step goes by its clock, on processors of its own or on those that there are") {
+  const LessonInfo lesson = read_lesson(project_home(), "14_checkpointing");
+  Config config = load_config(project_home(), lesson, {.preset = "cpu_micro"}, "cpu").config;
+  config.data.source = DataSource::synthetic;
+  config.model.checkpoint = CheckpointKind::none;
+  config.mesh.zero = 0;
+  config.train.accumulate = config.train.global_batch = 8;
+  config.run.threads = 1;
+  const StepStages alone = predict_stages(lesson, config, made_rates(), {.count = 4});
+  CHECK_FALSE(alone.pipeline);
+  config.run.ranks = config.mesh.pp = 4;
+  const StepStages own = predict_stages(lesson, config, made_rates(), {.count = 4});
+  REQUIRE(own.pipeline);
+  const PipelineTimes& times = *own.pipeline;
+  CHECK(times.costs.at_once >= 4);
+  CHECK(times.boundaries.size() == 3);
+  CHECK(times.boundaries[0].messages == 16);
+  const double message = 4.0 * 4 * 96 * (48 / 8) * (96 / 8) / 4;
+  CHECK(times.boundaries[0].bytes == Approx(16 * message));
+  CHECK(own.wire_bytes == Approx(8 * message));
+  // All ranks' computing is that of one process; the stages of one rank add up to the step.
+  double busy_us = 0;
+  for (const double us : times.course.busy_us) busy_us += us;
+  CHECK(busy_us == Approx(alone.forward_us + alone.backward_us).epsilon(1e-6));
+  CHECK(own.forward_us + own.backward_us + own.comm_us == Approx(times.course.step_us));
+  CHECK(times.course.idle_share() > bubble_of_step(4, 8));  // stages are not equal
+  const StepStages crowded = predict_stages(lesson, config, made_rates(), {.count = 1});
+  CHECK(crowded.step_us() > own.step_us());
+  CHECK(crowded.pipeline->course.step_us >= busy_us);
+  // Two pipelines have gradients to sum.
+  config.run.ranks = 8;
+  config.train.global_batch = 16;
+  CHECK(predict_stages(lesson, config, made_rates(), {.count = 8}).wire_bytes > own.wire_bytes);
+}
