@@ -10,9 +10,12 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <memory>
 #include <optional>
+#include <utility>
 
 #include "core/error.h"
+#include "fused/weight_gradients.h"
 #include "fused/with_gradient.h"
 
 namespace isobar {
@@ -68,6 +71,25 @@ c10::intrusive_ptr<Held<T>> held(AutogradContext* context, const char* name) {
   return c10::static_intrusive_pointer_cast<Held<T>>(context->saved_data[name].toCapsule());
 }
 
+at::Tensor bias_gradient(const at::Tensor& dy) {
+  return dy.sum(at::IntArrayRef{0}, /*keepdim=*/false, at::kFloat);
+}
+
+/// Who adds up a layer's gradients behind backward.
+struct Later {
+  std::shared_ptr<WeightGradients> queue;
+  std::optional<at::Tensor> bias;
+};
+
+/// Adds to the gradient of `leaf`, as autograd does.
+void add_gradient(const at::Tensor& leaf, const at::Tensor& gradient) {
+  at::Tensor& place = leaf.mutable_grad();
+  if (place.defined())
+    place.add_(gradient);
+  else
+    place = gradient;
+}
+
 struct LinearFunction : Function<LinearFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& leaf,
                             const at::Tensor& values, const std::optional<at::Tensor>& bias_leaf,
@@ -75,6 +97,7 @@ struct LinearFunction : Function<LinearFunction> {
     context->save_for_backward({form.input ? form.input->from : x, leaf, values});
     context->saved_data["has_bias"] = bias_leaf.has_value();
     if (form.input) hold(context, "remade", form.input->value);
+    if (PutOff::later() && !form.input) hold(context, "later", Later{PutOff::later(), bias_leaf});
     if (!form.value_wanted) return at::empty_strided({x.size(0), values.size(0)}, {0, 0}, x.options());
     return bias ? at::addmm(*bias, x, values.t()) : at::mm(x, values.t());
   }
@@ -86,6 +109,13 @@ struct LinearFunction : Function<LinearFunction> {
     const bool is_remade = context->saved_data.count("remade") > 0;
     Gradients out(6);
     // What is made again goes before the gradient of the input, which is as large, is there.
+    const bool has_bias = context->saved_data["has_bias"].toBool();
+    if (context->saved_data.count("later") > 0) {
+      const auto later = held<Later>(context, "later");
+      later->value.queue->put_off({saved[1], later->value.bias.value_or(at::Tensor()), dy, saved[0]});
+      if (context->needs_input_grad(0)) out[0] = dy.mm(saved[2]);
+      return out;
+    }
     const auto of_weight = [&] {
       out[1] = weight_gradient(
           saved[1], dy,
@@ -95,8 +125,7 @@ struct LinearFunction : Function<LinearFunction> {
     if (is_remade) of_weight();
     if (context->needs_input_grad(0)) out[0] = dy.mm(saved[2]);
     if (!is_remade) of_weight();
-    if (context->saved_data["has_bias"].toBool())
-      out[3] = dy.sum(at::IntArrayRef{0}, /*keepdim=*/false, at::kFloat);
+    if (has_bias) out[3] = bias_gradient(dy);
     return out;
   }
 };
@@ -105,6 +134,7 @@ struct EmbedFunction : Function<EmbedFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& patches, const at::Tensor& leaf,
                             const at::Tensor& values, const at::Tensor& bias, const at::Tensor& positions) {
     context->save_for_backward({patches, leaf});
+    if (PutOff::later()) hold(context, "later", Later{PutOff::later(), {}});
     context->saved_data["tokens"] = positions.size(1);
     const at::Tensor tokens = patches.mm(values.t()).view({-1, positions.size(1), positions.size(2)});
     return (tokens + (positions + bias)).view({patches.size(0), positions.size(2)});
@@ -117,7 +147,11 @@ struct EmbedFunction : Function<EmbedFunction> {
     const at::Tensor& dy = dy_list[0];
     const at::Tensor& leaf = saved[1];
     Gradients out(5);
-    out[1] = weight_gradient(leaf, dy.to(patches.scalar_type()), patches);
+    const at::Tensor of_product = dy.to(patches.scalar_type());
+    if (context->saved_data.count("later") > 0)
+      held<Later>(context, "later")->value.queue->put_off({leaf, {}, of_product, patches});
+    else
+      out[1] = weight_gradient(leaf, of_product, patches);
     const std::int64_t tokens = context->saved_data["tokens"].toInt();
     out[4] = dy.view({-1, tokens, dy.size(1)}).sum(at::IntArrayRef{0}, /*keepdim=*/true);
     out[3] = out[4].sum(at::IntArrayRef{0, 1});
@@ -200,6 +234,29 @@ struct ResidualNormFunction : Function<ResidualNormFunction> {
   }
 };
 
+struct SumFunction : Function<SumFunction> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& a,
+                            const std::optional<at::Tensor>& branch_bias) {
+    context->saved_data["has_branch_bias"] = branch_bias.has_value();
+    context->saved_data["type"] = static_cast<std::int64_t>(a.scalar_type());
+    return x + (branch_bias ? a.to(at::kFloat) + *branch_bias : a.to(at::kFloat));
+  }
+
+  /// What the kernel of the norm does with a gradient that reaches the sum beside a norm without any.
+  static Gradients backward(AutogradContext* context, const Gradients& gradients) {
+    refuse_second_derivative("sum");
+    const at::Tensor dsum = gradients[0].contiguous();
+    const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
+    if (!context->saved_data["has_branch_bias"].toBool()) return {dsum, dsum.to(type), at::Tensor()};
+    const at::Tensor no_rows = at::zeros({dsum.size(0)}, dsum.options());
+    const ResidualNormGradients out =
+        residual_norm_backward({dsum, {}, no_rows, no_rows}, at::zeros({dsum.size(1)}, dsum.options()),
+                               at::zeros(dsum.sizes(), dsum.options().dtype(type)), dsum, /*wants_a=*/true,
+                               /*wants_branch_bias=*/true);
+    return {out.x, out.a, out.branch_bias};
+  }
+};
+
 struct NormFunction : Function<NormFunction> {
   static variable_list forward(AutogradContext* context, const at::Tensor& x, const at::Tensor& weight,
                                const at::Tensor& bias, double eps, std::int64_t type) {
@@ -275,6 +332,26 @@ TensorPair with_gradient(const TensorPair& inputs, const std::vector<at::Tensor>
   return {out[0], out[1]};
 }
 
+namespace {
+
+thread_local std::shared_ptr<WeightGradients> put_off_to;
+
+}  // namespace
+
+PutOff::PutOff(const std::shared_ptr<WeightGradients>& later) : outer_(std::exchange(put_off_to, later)) {}
+PutOff::~PutOff() { put_off_to = std::move(outer_); }
+const std::shared_ptr<WeightGradients>& PutOff::later() { return put_off_to; }
+
+void WeightGradients::run() {
+  const at::NoGradGuard no_grad;
+  for (Layer& layer : std::exchange(layers_, {})) {
+    const at::Tensor left = weight_gradient(layer.weight, layer.dy, layer.x);
+    if (left.defined()) add_gradient(layer.weight, left);
+    if (layer.bias.defined()) add_gradient(layer.bias, bias_gradient(layer.dy));
+    layer = {};
+  }
+}
+
 at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias, const LinearForm& form) {
   return LinearFunction::apply(x, weight.leaf, weight.values, optional_of(bias.leaf),
                                optional_of(bias.values), form);
@@ -299,6 +376,10 @@ Normed fused_residual_norm(const at::Tensor& x, const at::Tensor& a, const at::T
   const variable_list out =
       ResidualNormFunction::apply(x, a, optional_of(branch_bias), norm.weight, norm.bias, norm.eps);
   return {out[0], out[1]};
+}
+
+at::Tensor fused_sum(const at::Tensor& x, const at::Tensor& a, const at::Tensor& branch_bias) {
+  return SumFunction::apply(x, a, optional_of(branch_bias));
 }
 
 Normed fused_norm(const at::Tensor& x, const NormParameters& norm, at::ScalarType type) {

@@ -28,11 +28,13 @@ struct LinearForm {
 /// x W^T + b: [R, inputs] -> [R, outputs], both of the type of W's values. `bias` has that type too, or is
 /// undefined; its leaf is not asked for here: it is `bias_leaf`. The gradient of W goes straight into the
 /// leaf's .grad, where there is one: a matrix product that adds, instead of one that writes and a pass that
-/// adds.
+/// adds. Where a PutOff (fused/weight_gradients.h) lives on this thread backward leaves it, and the bias's,
+/// for later.
 at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias = {},
                   const LinearForm& form = {});
 
-/// patches W^T + b + positions, [B N, C P P] -> [B N, E] float32. patches want no gradient.
+/// patches W^T + b + positions, [B N, C P P] -> [B N, E] float32. patches want no gradient. The gradient of W
+/// can be left for later, too; those of b and positions cannot.
 at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const at::Tensor& bias,
                          const at::Tensor& positions);
 
@@ -53,6 +55,11 @@ Normed fused_residual_norm(const at::Tensor& x, const at::Tensor& a, const at::T
 /// The first norm of all, before anything is added. Its `sum` is x: use that one from here on, so that both
 /// gradients of x meet in the kernel.
 Normed fused_norm(const at::Tensor& x, const NormParameters& norm, at::ScalarType type);
+
+/// x + (a + branch_bias), [R, E] float32, which no norm follows here: `sum` of fused_residual_norm to the
+/// bit, and with the gradient that reaches the sum there the same gradients of x, a and branch_bias.
+/// `branch_bias` may be undefined. Keeps nothing.
+at::Tensor fused_sum(const at::Tensor& x, const at::Tensor& a, const at::Tensor& branch_bias);
 
 /// The relative L2 loss (model/relative_l2.h) of tokens [B N, P P C] against target [B, C, H, W]. Keeps
 /// tokens and target.

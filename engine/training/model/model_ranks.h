@@ -57,6 +57,8 @@ class ModelRanks : public std::enable_shared_from_this<ModelRanks> {
   at::Tensor reduce_scatter(const at::Tensor& x, std::string_view what);
 
   virtual TensorParallelFigures take_figures();
+  /// The host's waits that are not taken yet.
+  std::int64_t waited_us() const { return figures_.forward_wait_us + figures_.backward_wait_us; }
 
  private:
   bool travels_as_float(at::ScalarType type) const;

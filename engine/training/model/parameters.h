@@ -122,7 +122,7 @@ class Parameters : public ParameterStore {
 };
 
 std::int64_t count_of(const Parameters& parameters);        ///< elements held by this process
-std::int64_t whole_count_of(const Parameters& parameters);  ///< the model's, over all ranks that share it
+std::int64_t whole_count_of(const Parameters& parameters);  ///< with the pieces of all ranks of "tp"
 
 /// First values of the full parameter, then the shard of it: a mesh of any shape starts from the same
 /// weights.

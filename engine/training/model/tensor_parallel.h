@@ -64,6 +64,8 @@ class TensorParallel {
 
   /// Figures of the training step; forward passes between steps, which score, are left out.
   TensorParallelFigures take_figures() const;
+  /// How long the host stood still for the ranks of the model, in what take_figures did not take yet.
+  std::int64_t waited_us() const { return ranks_ ? ranks_->waited_us() : 0; }
 
  private:
   Shard part(std::int64_t dim) const;
