@@ -48,6 +48,22 @@ std::string Comm::note() const {
 bool Comm::is_broken() const { return core_->is_broken(); }
 bool Comm::followed() const { return core_->shared->followed; }
 const std::vector<int>& Comm::members() const { return core_->members; }
+void Comm::skip_checks() { core_->compares = false; }
+
+void Comm::connect() {
+  if (size() == 1 || !core_->payload->blocks_stream()) return;
+  core_->is_counted = false;
+  broadcast(at::zeros({1}, at::TensorOptions(at::kFloat).device(at::kCUDA)), 0, "connect").wait();
+  core_->is_counted = true;
+}
+
+void Comm::give_up() noexcept {
+  try {
+    throw Error("this rank left in the middle of it", core_->place(), "see its own error", Exit::failed);
+  } catch (...) {
+    core_->break_off(std::current_exception(), Blame::this_rank);
+  }
+}
 
 Comm Comm::group(const std::vector<int>& ranks, const std::string& name) const {
   const std::set<int> different(ranks.begin(), ranks.end());

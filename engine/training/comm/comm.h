@@ -56,6 +56,16 @@ class Comm {
             Reach reach = Reach::between_nodes) const;
   /// Ranks of the world in this group, by rank.
   const std::vector<int>& members() const;
+  /// From now on collectives of this group are not compared before they start, neither in the first steps nor
+  /// with comm.check: which takes all ranks, and a broadcast that is a message leaves before its receiver
+  /// comes.
+  void skip_checks();
+  /// Makes the connections of this group now, with a word that does not count; all its ranks call it. NCCL
+  /// makes them in the first collective, whose call waits for the other ranks. Nothing where the host waits
+  /// for collectives: connections are there.
+  void connect();
+  /// Ends all that is under way in this group, for a rank that leaves in the middle of it; later calls throw.
+  void give_up() noexcept;
 
   /// All of these return at once. `what` names the tensor in errors and timelines: "bucket 3"; spans lie on
   /// the track of that name ("bucket.3").

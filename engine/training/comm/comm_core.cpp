@@ -158,8 +158,8 @@ std::shared_ptr<Pending> CommCore::dispatch(const Collective& job) {
 }
 
 bool CommCore::is_checked() const {
-  if (size() == 1 || !is_counted) return false;  // a probe is to measure the network alone
-  if (shared->records) return false;             // a graph holds the collective, not the talk about it
+  if (size() == 1 || !is_counted || !compares) return false;  // a probe is to measure the network alone
+  if (shared->records) return false;  // a graph holds the collective, not the talk about it
   return config.check ||
          (shared->steps_begun == 0 ? next_ < kCheckedCollectives : shared->steps_begun <= kCheckedSteps);
 }

@@ -64,6 +64,7 @@ class CommGroup {
   std::int64_t last_end_us = 0;         ///< end of the last collective
   CommCounts counts;
   bool is_counted = true;  ///< what is sent counts, and leaves spans
+  bool compares = true;    ///< collectives before they start
   std::shared_ptr<CommShared> shared;
 
   explicit CommGroup(std::shared_ptr<CommShared> shared_by_all) : shared(std::move(shared_by_all)) {}

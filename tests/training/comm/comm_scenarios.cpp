@@ -149,7 +149,7 @@ const AddScenario mutated{
 const AddScenario faulty{
     "faulty", [](const Words& words) {
       Comm comm = world(words);
-      comm.set_seam(rank_fault({.fault = named<Fault>(words.at(1)), .step = 2, .rank = 1}));
+      comm.set_seam(rank_fault({.fault = named<Fault>(words.at(1)), .step = 2, .rank = 1}, 1));
       for (int step = 0; step < 4; ++step) {
         comm.begin_step(step);
         std::vector<Work> works;
