@@ -3,6 +3,8 @@
 #include <ATen/ops/empty.h>
 
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "core/clock.h"
 #include "data/fillers.h"
@@ -13,7 +15,19 @@ namespace isobar {
 
 struct ResidentBatch {
   Batch batch;
+  std::shared_ptr<ResidentBatch> joined = {};  ///< several of it one behind the other
 };
+
+namespace {
+
+/// Pinned where `part` is: a copy to the device then runs beside the host.
+at::Tensor room_for(const at::Tensor& part, std::int64_t count) {
+  std::vector<std::int64_t> shape = part.sizes().vec();
+  shape.front() *= count;
+  return at::empty(shape, part.options().pinned_memory(part.is_pinned()));
+}
+
+}  // namespace
 
 Batch Batch::to(c10::Device device) const {
   if (resident) {
@@ -24,6 +38,31 @@ Batch Batch::to(c10::Device device) const {
   }
   const bool beside = has_streams(device) && input.is_pinned();
   return {input.to(device, beside), target.to(device, beside), epoch, ends_epoch};
+}
+
+Batch next_batches(Loader& loader, std::int64_t count) {
+  Batch part = loader.next();
+  if (count == 1) return part;
+  const std::shared_ptr<ResidentBatch> resident = part.resident;
+  const bool is_there = resident && resident->joined && resident->joined->batch.size() == count * part.size();
+  Batch out;
+  if (is_there) {
+    out = resident->joined->batch;
+  } else {
+    const MemoryScope scope(MemoryCategory::batches);
+    out = {.input = room_for(part.input, count), .target = room_for(part.target, count)};
+  }
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (i > 0) part = loader.next();
+    if (is_there) continue;
+    out.input.narrow(0, i * part.size(), part.size()).copy_(part.input);
+    out.target.narrow(0, i * part.size(), part.size()).copy_(part.target);
+  }
+  if (resident && !is_there) resident->joined = std::make_shared<ResidentBatch>(ResidentBatch{out});
+  if (resident) out.resident = resident->joined;
+  out.epoch = part.epoch;
+  out.ends_epoch = part.ends_epoch;
+  return out;
 }
 
 void Loader::seek(std::int64_t position) {

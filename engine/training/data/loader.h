@@ -109,6 +109,10 @@ class InlineLoader : public Loader {
   LoaderCounts counts_;
 };
 
+/// The next `count` batches of `loader` as one, of the last one's epoch: what a pipeline cuts again. Each is
+/// copied as it comes, so that no more than one lies in a slot.
+Batch next_batches(Loader& loader, std::int64_t count);
+
 /// What a learner should know of files that are slow to read; "" for others.
 std::string slow_files_text(const Dataset& dataset);
 

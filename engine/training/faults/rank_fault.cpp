@@ -119,14 +119,14 @@ class KeptPart final : public CommSeam {
 /// slow_rank, unequal_batch and inject_inf.
 class WrongBackward final : public CommSeam {
  public:
-  explicit WrongBackward(const FaultSetting& fault) : fault_(fault) {}
+  WrongBackward(const FaultSetting& fault, std::int64_t replicas) : fault_(fault), replicas_(replicas) {}
 
   void backward(CommCore& core, const BackwardPass& pass) override {
     if (core.world_rank() != fault_.rank) return pass.run(pass.loss);
     if (fault_.fault == Fault::unequal_batch) run_in_vain(pass);
     if (fault_.fault == Fault::slow_rank && pass.last) sleep_us(fault_.ms * 1000);
     const bool overflows =
-        fault_.fault == Fault::inject_inf && pass.last && core.size() > 1 && core.shared->step == fault_.step;
+        fault_.fault == Fault::inject_inf && pass.last && replicas_ > 1 && core.shared->step == fault_.step;
     pass.run(overflows ? pass.loss.mul(std::numeric_limits<double>::infinity()) : pass.loss);
   }
 
@@ -139,11 +139,12 @@ class WrongBackward final : public CommSeam {
   }
 
   FaultSetting fault_;
+  std::int64_t replicas_;
 };
 
 }  // namespace
 
-std::shared_ptr<CommSeam> rank_fault(const FaultSetting& fault) {
+std::shared_ptr<CommSeam> rank_fault(const FaultSetting& fault, std::int64_t replicas) {
   switch (fault.fault) {
     case Fault::other_shape:
     case Fault::other_order:
@@ -156,7 +157,7 @@ std::shared_ptr<CommSeam> rank_fault(const FaultSetting& fault) {
     case Fault::slow_rank:
     case Fault::unequal_batch:
     case Fault::inject_inf:
-      return std::make_shared<WrongBackward>(fault);
+      return std::make_shared<WrongBackward>(fault, replicas);
     default:
       return std::make_shared<CommSeam>();
   }

@@ -1,5 +1,6 @@
 #pragma once
 // Mistakes in what a rank does that the others see: its collectives and its backward pass.
+#include <cstdint>
 #include <memory>
 
 #include "comm/comm_seam.h"
@@ -7,7 +8,8 @@
 
 namespace isobar {
 
-/// For Comm::set_seam; does what was asked for where `fault` is none of these, or strikes another rank.
-std::shared_ptr<CommSeam> rank_fault(const FaultSetting& fault);
+/// For Comm::set_seam; does what was asked for where `fault` is none of these, or strikes another rank. A
+/// model of one replica gets its infinite gradient elsewhere (faults/parameter_fault.h).
+std::shared_ptr<CommSeam> rank_fault(const FaultSetting& fault, std::int64_t replicas);
 
 }  // namespace isobar

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "device/precision.h"
 #include "formula/model_shape.h"
+#include "pipeline/schedule.h"
 #include "run/rank_agreement.h"
 #include "train/schedule.h"
 
@@ -87,15 +88,30 @@ void say_machine(const RunPlan& plan, Console& console) {
   if (!rate.empty()) console.line("  rate    " + rate);
 }
 
+/// "4 of 1 1 1 1 blocks; schedule 1f1b, 4 micro-batches"
+std::string stages_text(const Config& config) {
+  const MeshConfig& mesh = config.mesh;
+  std::vector<std::int64_t> blocks;
+  for (const StageBlocks& stage :
+       blocks_of_stages(config.model.depth, static_cast<int>(mesh.pp * mesh.chunks), mesh.stage_blocks))
+    blocks.push_back(stage.end - stage.first);
+  return fmt::format("{} of {} blocks; schedule {}, {}", blocks.size(), joined(blocks, " "),
+                     mesh.schedule_file.empty() ? name_of(mesh.schedule) : mesh.schedule_file.c_str(),
+                     config.train.accumulate == 1 ? "1 micro-batch"
+                                                  : fmt::format("{} micro-batches", config.train.accumulate));
+}
+
 void say_ranks(const RunPlan& plan, Comm& world, RunOutput& output) {
   if (world.size() == 1) return;
   Console& console = output.console();
   const MeshConfig& mesh = plan.config().mesh;
   const std::int64_t replicas = plan.replicas();
-  if (mesh.tp > 1) {
-    console.line(fmt::format("  mesh    {} model{} of {} ranks each: tp {} x dp {}, order {}", replicas,
-                             replicas == 1 ? "" : "s", mesh.tp, mesh.tp, replicas, mesh.order));
+  if (const std::int64_t each = ranks_of_model(plan.config()); each > 1) {
+    console.line(fmt::format("  mesh    {} of {} ranks each: tp {}{} x dp {}, order {}",
+                             counted(replicas, "model"), each, mesh.tp,
+                             mesh.pp > 1 ? fmt::format(" x pp {}", mesh.pp) : "", replicas, mesh.order));
   }
+  if (mesh.pp > 1) console.line("  stages  " + stages_text(plan.page_config));
   if (!world.note().empty()) console.line("  ranks   " + world.note());
   if (!plan.config().comm.probe) return;
   const LinkProbe probe = probe_link(world, plan.device);

@@ -40,7 +40,8 @@ void Checkpoints::resume() {
   const std::filesystem::path& path = from.checkpoint->path;
   check_same_data("training", from.state.train_data, data_.train, path);
   check_same_data("validation", from.state.valid_data, data_.valid, path);
-  load_training(*from.checkpoint, training_, {from.state.batches, from.state.optimizer_steps}, plan_.device);
+  load_training(*from.checkpoint, training_, {from.state.batches, from.state.optimizer_steps}, plan_.device,
+                groups_.along("pp"));
   RunOutput& output = recorder_.output();
   if (Board* const board = output.board()) board->load(from.state, plan_.device);
   Console& console = output.console();
@@ -127,11 +128,11 @@ void Checkpoints::write_shares(CheckpointWriter* writer) {
 std::filesystem::path Checkpoints::write(const CheckpointState& so_far) {
   Comm& world = groups_.world();
   if (!groups_.speaks()) {  // rank 0 writes for all
-    const bool has_a_piece = groups_.model().size() > 1 && groups_.along("dp").rank() == 0;
+    const bool is_of_first = groups_.along("dp").rank() == 0;
     if (training_.parameters.is_shared_out())
       write_shares(nullptr);
-    else if (has_a_piece)
-      save_training(nullptr, training_, plan_.device, groups_.model());
+    else if (is_of_first)
+      save_training(nullptr, training_, plan_.device, groups_.model(), groups_.along("pp"));
     world.barrier("checkpoint written");
     return {};
   }
@@ -139,7 +140,8 @@ std::filesystem::path Checkpoints::write(const CheckpointState& so_far) {
   RunOutput& output = recorder_.output();
   output.board()->save(state);
   CheckpointWriter writer(output.folder().checkpoints(), progress_.steps_done);
-  const TrainingCounts counts = save_training(&writer, training_, plan_.device, groups_.model());
+  const TrainingCounts counts =
+      save_training(&writer, training_, plan_.device, groups_.model(), groups_.along("pp"));
   if (training_.parameters.is_shared_out()) write_shares(&writer);
   state.batches = counts.batches;
   state.optimizer_steps = counts.optimizer_steps;

@@ -19,7 +19,7 @@ void compare_ranks(Comm& world, const RunPlan& plan) {
                                           plan.resume.folder.filename().string())
                             : "") +
       // What ranks of a model all compute for themselves has to come out the same to the bit.
-      (plan.config().mesh.tp > 1 && plan.device.is_cpu()
+      (ranks_of_model(plan.config()) > 1 && plan.device.is_cpu()
            ? fmt::format("run.threads, alike in a model = {}\n", plan.threads)
            : "");
   check_same_on_ranks(world, "configurations", about + comparable_lines(plan.config()));
@@ -41,10 +41,12 @@ RankGroups::RankGroups(const RunPlan& plan, JoinRanks join_ranks) {
   const Mesh mesh = plan.mesh();
   model_ = Comm::alone(plan.ranks.rank);
   copies_ = Comm::alone(plan.ranks.rank);
-  if (plan.config().mesh.tp > 1) {
-    model_ = world_.part(mesh.groups("tp"), "tp");
-    replicas_ = world_.part(mesh.groups("dp"), "dp");
-  }
+  stages_ = Comm::alone(plan.ranks.rank);
+  if (plan.config().mesh.tp > 1) model_ = world_.part(mesh.groups("tp"), "tp");
+  // A group of one belongs to the world too, where a pipeline works in it: it has its steps, and its
+  // mistakes.
+  if (plan.config().mesh.pp > 1 || plan.honours("mesh.pp")) stages_ = world_.part(mesh.groups("pp"), "pp");
+  if (ranks_of_model(plan.config()) > 1) replicas_ = world_.part(mesh.groups("dp"), "dp");
   if (plan.config().mesh.shard == 0 || !plan.honours("mesh.shard")) return;
   shard_ = world_.part(mesh.groups("shard"), "shard", Reach::inside_node);
   copies_ = world_.part(mesh.groups("copies"), "copies");
@@ -52,10 +54,11 @@ RankGroups::RankGroups(const RunPlan& plan, JoinRanks join_ranks) {
 
 Comm& RankGroups::along(const std::string& axis) {
   if (axis == "tp") return model_;
+  if (axis == "pp") return stages_;
   if (axis == "dp") return replicas_ ? *replicas_ : world_;
   if (axis == "shard") return shard_ ? *shard_ : along("dp");
   if (axis == "copies") return copies_;
-  throw Error("the mesh of this run has no axis " + axis, "", "tp, dp, shard, copies", Exit::failed);
+  throw Error("the mesh of this run has no axis " + axis, "", "tp, pp, dp, shard, copies", Exit::failed);
 }
 
 }  // namespace isobar

@@ -18,7 +18,8 @@ class RankGroups {
   RankGroups(const RunPlan& plan, JoinRanks join_ranks);
 
   Comm& world() { return world_; }
-  /// Along an axis of the mesh (launch/mesh.h): "tp" = the ranks that share its model, "dp" = those that hold
+  /// Along an axis of the mesh (launch/mesh.h): "tp" = the ranks that share its layers, "pp" =
+  /// those that have the stages of its model, in their order, "dp" = those that hold
   /// the same piece of their models and average its gradients, "shard" = neighbours among these, which hold
   /// one set of states between them (mesh.shard; they count as a node, with comm.node_link), "copies" = those
   /// of "dp" that hold the same share of the states. Where mesh.shard = 0 "shard" is "dp" itself.
@@ -30,6 +31,7 @@ class RankGroups {
  private:
   Comm world_;
   Comm model_;
+  Comm stages_;
   std::optional<Comm> replicas_;  ///< empty = all ranks hold the same
   std::optional<Comm> shard_;     ///< empty = all replicas
   Comm copies_;

@@ -16,6 +16,12 @@ namespace {
 
 /// `sends`: a step without a collective is one of several that share theirs, and counts as none.
 void add_sync(JsonLine& line, const SyncFigures& sync, bool sends) {
+  if (sync.pipe_us > 0) line.add("pipe_us", sync.pipe_us).add("pipe_busy_us", sync.pipe_busy_us);
+  if (sync.pipe_kept > 0) {
+    line.add("pipe_calls", sync.pipe_calls)
+        .add("pipe_bytes", sync.pipe_bytes)
+        .add("pipe_kept", sync.pipe_kept);
+  }
   if (sync.calls == 0 && !sends) return;
   if (sync.total_us >= 0) line.add("comm_total_us", sync.total_us);
   line.add("comm_calls", sync.calls).add("wire_bytes", sync.wire_bytes);
@@ -137,7 +143,8 @@ std::function<bool(std::int64_t, std::int64_t)> Recorder::live(const std::string
     const int requested = StopSignals::requested();
     // Ranks that compute together stop together: those that share a model, and those that gather weights.
     const bool gathers = training_ != nullptr && !training_->parameters.shared_layout().whole_values;
-    Comm& together = gathers ? groups_.world() : groups_.model();
+    const bool is_cut = groups_.along("pp").size() > 1;
+    Comm& together = gathers || is_cut ? groups_.world() : groups_.model();
     if (together.size() == 1) return requested == 0;
     return together.start_max(requested, "stop while validating")() == 0;
   };

@@ -82,7 +82,12 @@ ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, con
       shares_buffers_(config.broadcast_buffers),
       output_(output) {
   if (groups_.world().size() == 1 || progress_.measures) return;
-  groups_.world().check_same("parameters", parameter_lines(parameters_));
+  if (groups_.along("pp").size() == 1) {
+    groups_.world().check_same("parameters", parameter_lines(parameters_));
+  } else {  // each stage has its own
+    groups_.along("dp").check_same("parameters", parameter_lines(parameters_));
+    groups_.model().check_same("parameters", parameter_lines(parameters_));
+  }
   if (drifts_ && progress_.report_due(progress_.steps_done)) tell_apart();
   look_at_buffers();
 }

@@ -1,5 +1,8 @@
 #include "run/run.h"
 
+#include <cmath>
+#include <numeric>
+
 #include "faults/parameter_fault.h"
 #include "faults/rank_fault.h"
 #include "faults/stage_fault.h"
@@ -22,6 +25,12 @@ StopVote::StartMax start_max(Comm& world) {
   return [&world](double own) { return world.start_max(own, "stop"); };
 }
 
+std::int64_t parameters_of_stages(const Parameters& parameters, Comm& stages) {
+  const std::vector<double> counts =
+      stages.all_gather_numbers(static_cast<double>(whole_count_of(parameters)), "parameters");
+  return std::llround(std::accumulate(counts.begin(), counts.end(), 0.0));
+}
+
 }  // namespace
 
 RunParts::RunParts(const RunStart& start, JoinRanks join_ranks)
@@ -29,7 +38,7 @@ RunParts::RunParts(const RunStart& start, JoinRanks join_ranks)
       progress(plan.begin()),
       groups(meet(plan, console, join_ranks)),
       vote(start_max(groups.world()), StopSignals::requested) {
-  groups.world().set_seam(rank_fault(plan.fault));
+  groups.world().set_seam(rank_fault(plan.fault, plan.replicas()));
   output = std::make_unique<RunOutput>(start, plan, groups, console);
   recorder = std::make_unique<Recorder>(plan, groups, *output, progress);
 }
@@ -47,11 +56,13 @@ void Run::announce(const Dataset& train, const Dataset& valid, const Training& t
   parts_.data = {train.identity(), valid.identity()};
   parts_.loader = &training.loader;
   spoil(plan.fault, training.parameters, groups.along("dp").rank());
-  parts_.guard.emplace(plan.config(), training, progress, groups.world().size(), groups.model().size());
+  parts_.guard.emplace(plan.config(), training, progress, groups.world().size(),
+                       static_cast<int>(ranks_of_model(plan.config())));
   parts_.recorder->follow(training, *parts_.guard);
-  isobar::announce(
-      plan, {train, valid, training.loader, whole_count_of(training.parameters), progress.steps_per_epoch},
-      groups, *parts_.output, progress.first_step);
+  isobar::announce(plan,
+                   {train, valid, training.loader,
+                    parameters_of_stages(training.parameters, groups.along("pp")), progress.steps_per_epoch},
+                   groups, *parts_.output, progress.first_step);
 }
 
 Checkpoints Run::checkpoints(const Training& training) {
@@ -64,8 +75,9 @@ ReplicaCheck Run::replica_check(const Parameters& parameters) {
 
 void Run::first_weights(Parameters& parameters) {
   const TrainConfig& files = config().train;
-  if (!files.init.empty()) load_weights(parameters, files.init);
-  if (!files.save_init.empty()) save_weights(parameters, files.save_init, parts_.groups.model());
+  Comm& stages = parts_.groups.along("pp");
+  if (!files.init.empty()) load_weights(parameters, files.init, &stages);
+  if (!files.save_init.empty()) save_weights(parameters, files.save_init, parts_.groups.model(), &stages);
 }
 
 void Run::only_read() {

@@ -46,6 +46,9 @@ void check_memory(RunPlan& plan) {
   if (device.is_cpu()) facts.program_bytes = peak_own_bytes() + kPools;
   check_memory_cap(plan.lesson, config, facts);
   plan.memory = plan_memory(plan.lesson, config, facts);
+  if (config.mesh.pp > 1 && plan.ranks.world == config.run.ranks)
+    plan.memory = plans_of_pipeline(
+        plan.lesson, config, facts)[static_cast<std::size_t>(plan.mesh().coordinate(plan.ranks.rank, "pp"))];
   check_host_memory(plan.memory.host, plan.ranks.local_world, memory_now(c10::Device(c10::kCPU)));
   // What the program takes of a CUDA device is taken already; on a CPU loaders ask for their slots
   // themselves.
@@ -173,6 +176,7 @@ RunPlan plan_run(const RunStart& start) {
 Mesh RunPlan::mesh() const {
   const MeshConfig& mesh = config().mesh;
   const MeshSizes sizes{.tp = static_cast<int>(mesh.tp),
+                        .pp = static_cast<int>(mesh.pp),
                         .dp = static_cast<int>(replicas()),
                         .shard = static_cast<int>(mesh.shard)};
   return {mesh.order, sizes, ranks.world};

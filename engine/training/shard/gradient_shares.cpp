@@ -79,6 +79,11 @@ void GradientShares::ready(std::size_t leaf) {
   }
 }
 
+void GradientShares::send_all() {
+  begin(/*last=*/true);
+  for (std::size_t leaf = 0; leaf < is_ready_.size(); ++leaf) ready(leaf);
+}
+
 void GradientShares::send(std::size_t bucket) {
   const ParameterBucket& place = parameters_.buckets()[bucket];
   Held& held = held_[bucket];

@@ -33,6 +33,8 @@ class GradientShares {
   void begin(bool last);
   /// Backward has reached this bucket.
   void reach(std::size_t bucket);
+  /// Instead of a backward pass whose gradients come one by one: all are there, and leave.
+  void send_all();
   /// `left(bucket)` is called when all gradients of a bucket are there, and it left.
   void on_left(std::function<void(std::size_t)> left) { left_ = std::move(left); }
   /// Behind backward: waits for all that left. Error (exit code 1) that names a gradient which never came.

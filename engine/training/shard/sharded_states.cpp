@@ -76,10 +76,7 @@ ShardedStates::~ShardedStates() = default;
 
 void ShardedStates::settle_in() {
   if (std::exchange(settled_, true)) return;
-  if (stage_ == 0 && copies_ == nullptr) {
-    sync_ = make_gradient_sync(parameters_, group_, config_.comm);
-    return;
-  }
+  if (averages_by_sync()) return;
   if (parameters_.shared_layout().masters) {  // every gather leaves rounded ones
     const at::NoGradGuard no_grad;
     at::Tensor values = parameters_.values();
@@ -100,15 +97,18 @@ void ShardedStates::zero_gradients() {
   if (shares_ && !parameters_.piles_up()) shares_->zeroed();
 }
 
+void ShardedStates::begin_figures(WaitLog::Phase first) {
+  before_ = group_.counts();
+  if (copies_ != nullptr) before_between_ = copies_->counts();
+  offload_down_bytes_ = offload_up_bytes_ = 0;  // a forecast between steps is no part of one
+  log_.begin(first);
+}
+
 void ShardedStates::begin(bool last_micro_batch) {
   settle_in();
   last_ = last_micro_batch;
-  if (!std::exchange(in_step_, true)) {
-    before_ = group_.counts();
-    if (copies_ != nullptr) before_between_ = copies_->counts();
-    offload_down_bytes_ = offload_up_bytes_ = 0;  // a forecast between steps is no part of one
-    log_.begin(WaitLog::Phase::forward);
-  }
+  if (averages_by_sync() && !sync_) sync_ = make_gradient_sync(parameters_, group_, config_.comm);
+  if (!std::exchange(in_step_, true)) begin_figures(WaitLog::Phase::forward);
   log_.phase = WaitLog::Phase::forward;
   if (sync_) return sync_->begin(last_micro_batch);
   if (config_.comm.broadcast_buffers) broadcast_buffers(parameters_, group_);
@@ -134,6 +134,26 @@ void ShardedStates::run_backward(const at::Tensor& loss) {
   for (std::size_t bucket = 0; gathers_units() && bucket < parameters_.buckets().size(); ++bucket)
     weights_.release(bucket);
   if (!last_) shares_->finish();
+}
+
+SyncFigures ShardedStates::exchange(const TensorParallel& model) {
+  if (stage_ > 1)
+    throw Error("gradients of all micro-batches are not kept where replicas share them out",
+                fmt::format("mesh.zero = {}", stage_), "mesh.zero=1 or 0");
+  settle_in();
+  begin_figures(WaitLog::Phase::behind);
+  if (config_.comm.broadcast_buffers) broadcast_buffers(parameters_, group_);
+  if (shares_) {
+    shares_->send_all();
+    shares_->finish();
+    if (stage_ == 0) gather_gradients();
+  } else if (group_.size() > 1 && config_.comm.sync != SyncKind::none) {
+    const Reduce reduce = has_fault(Fault::sum_gradients) ? Reduce::sum : Reduce::mean;
+    Work work = group_.all_reduce(parameters_.gradients(), reduce, "gradients");
+    log_.wait(work);
+  }
+  if (has_fault(Fault::stale_gather) && stage_ > 0) weights_.gather_all();
+  return figures(model);
 }
 
 SyncFigures ShardedStates::finish(const TensorParallel& model) {
@@ -168,7 +188,7 @@ void ShardedStates::gather_gradients() {
 }
 
 SyncFigures ShardedStates::gather_weights() {
-  if (sync_) return {};
+  if (averages_by_sync()) return {};
   log_.begin(WaitLog::Phase::behind);
   if (stage_ > 0 && !gathers_units() && !has_fault(Fault::stale_gather)) weights_.gather_all();
   return figures({});

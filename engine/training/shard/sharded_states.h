@@ -68,6 +68,10 @@ class ShardedStates final : public UnitWatch, private SharesParameters {
   /// when it returns. Error (exit code 1) that names a parameter which got no gradient. `model`: the ranks
   /// that share a model, whose collectives are counted with it.
   SyncFigures finish(const TensorParallel& model = {});
+  /// Instead of begin, backward and finish, where gradients were added by passes of their own, as a
+  /// pipeline's: all of them travel now, in one message in stage 0 and in buckets in stage 1, and nothing
+  /// runs beside them. Error (exit code 2) in stages 2 and 3, which have no gradients of all micro-batches.
+  SyncFigures exchange(const TensorParallel& model = {});
   /// Behind the update: in stages 1 and 2 each rank gets what the others updated. Gives what was sent since
   /// `finish`, by the optimiser too.
   SyncFigures gather_weights();
@@ -84,8 +88,10 @@ class ShardedStates final : public UnitWatch, private SharesParameters {
   void own_values_changed() override;
   void offloaded(Offloaded way, std::int64_t begin_us, std::int64_t end_us, std::int64_t bytes) override;
   bool gathers_units() const { return stage_ == 3; }
+  bool averages_by_sync() const { return stage_ == 0 && copies_ == nullptr; }
   /// What needs memory of the parameters, made once they have some.
   void settle_in();
+  void begin_figures(WaitLog::Phase first);
   void run_backward(const at::Tensor& loss);
   /// Starts to gather units first, first + step, ..., as many as mesh.prefetch.
   void fetch_ahead(std::int64_t first, std::int64_t step);
@@ -102,7 +108,7 @@ class ShardedStates final : public UnitWatch, private SharesParameters {
   std::vector<std::size_t> bucket_of_unit_;
   WaitLog log_;
   WeightGathers weights_;
-  std::unique_ptr<GradientSync> sync_;                           ///< stage 0
+  std::unique_ptr<GradientSync> sync_;                           ///< stage 0, from `begin` on
   std::unique_ptr<GradientShares> shares_;                       ///< other stages
   std::unordered_map<const void*, std::size_t> bucket_of_leaf_;  ///< by the leaf's tensor, in stage 3
   at::Tensor cast_;                                              ///< all weights in 16 bits, where they stay

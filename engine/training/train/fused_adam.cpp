@@ -64,6 +64,12 @@ void FusedAdam::cut_all() {
   }
 }
 
+void FusedAdam::unite_over(Comm& stages) { stages_ = stages.size() > 1 ? &stages : nullptr; }
+
+bool FusedAdam::has_all_alone() const {
+  return ranks_.count() == 1 && stages_ == nullptr && parameters_.shared_layout().sharer == nullptr;
+}
+
 at::Tensor FusedAdam::step(double learning_rate, GradScaler& scaler) {
   set_learning_rate(learning_rate);
   return update(scaler);
@@ -117,8 +123,8 @@ at::Tensor FusedAdam::whole_squares() const {
 
 void FusedAdam::unite_norm() {
   if (has_fault(Fault::clip_local_norm)) own_squares_ = norm_.sum_of_squares.clone();
+  if (has_all_alone()) return;
   SharesParameters* const sharer = parameters_.shared_layout().sharer;
-  if (ranks_.count() == 1 && sharer == nullptr) return;
   // What all ranks of a model have whole is to count once.
   const double others = 1.0 - 1.0 / ranks_.count();
   const at::Tensor mine =
@@ -127,6 +133,7 @@ void FusedAdam::unite_norm() {
   if (sharer != nullptr && ranks_.count() == 1) seams::add_up_shares(parameters_, both, sharer->group());
   if (sharer != nullptr && ranks_.count() > 1) add_up_shares(parameters_, both, sharer->group());
   if (ranks_.count() > 1) ranks_.sum(both);
+  if (stages_ != nullptr) add_up_shares(parameters_, both, *stages_);
   norm_.sum_of_squares.copy_(both[0]);
   norm_.nonfinite.copy_(both[1]);
 }
@@ -175,7 +182,7 @@ at::Tensor FusedAdam::plain_norm(GradScaler& scaler) {
   bool finite = scaler.unscale(parameters_);
   at::Tensor length = at::linalg_vector_norm(at::stack(at::_foreach_norm(gradients_, 2)).to(at::kDouble), 2);
   at::Tensor to_clip_by = length;
-  if (ranks_.count() > 1 || parameters_.shared_layout().sharer != nullptr) {
+  if (!has_all_alone()) {
     norm_.sum_of_squares.copy_(length.square());
     norm_.nonfinite.fill_(finite ? 0 : 1);
     unite_norm();

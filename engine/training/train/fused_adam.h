@@ -35,6 +35,12 @@ class FusedAdam : public Optimizer {
   FusedAdam(const FusedAdam&) = delete;
   FusedAdam& operator=(const FusedAdam&) = delete;
 
+  /// From now on the length of the gradient is that of the parameters of all `stages`, which have a model
+  /// between them (mesh.pp), and all of them skip a step or none does: the update waits for the last one. (Qi
+  /// et al. 2024 update at once, and take it back where the length turns out to ask for it.) It outlives
+  /// this.
+  void unite_over(Comm& stages);
+
   /// set_learning_rate, then update.
   at::Tensor step(double learning_rate, GradScaler& scaler);
 
@@ -81,6 +87,7 @@ class FusedAdam : public Optimizer {
   /// Sums of squares and counts of values that are not finite, of this rank's gradients, become those of the
   /// whole model.
   void unite_norm();
+  bool has_all_alone() const;
   /// The sum of squares of the gradients that every rank of a model has whole, a float64 scalar.
   at::Tensor whole_squares() const;
   void measure_own();
@@ -91,6 +98,7 @@ class FusedAdam : public Optimizer {
   void update_with_libtorch(GradScaler& scaler);
 
   TensorParallel ranks_;
+  Comm* stages_ = nullptr;  ///< null = this process and `ranks_` have all of the model
   bool fuses_norm_;
   std::unique_ptr<Adam> plain_;  ///< with fusion.adam = false
   at::Tensor mean_, square_;     ///< m and v, as long as what is updated; without plain_

@@ -159,8 +159,9 @@ void StoredTensors::check(const NamedTensor& wanted) const {
               "is it the weights file of this model size?");
 }
 
-void StoredTensors::check_none_else(const std::vector<NamedTensor>& tensors) const {
-  std::set<std::string> known;
+void StoredTensors::check_none_else(const std::vector<NamedTensor>& tensors,
+                                    const std::vector<std::string>& elsewhere) const {
+  std::set<std::string> known(elsewhere.begin(), elsewhere.end());
   for (const NamedTensor& one : tensors) known.insert(one.name);
   for (const auto& [name, pieces] : pieces_) {
     if (known.count(name) != 0) continue;
@@ -213,10 +214,11 @@ at::Tensor StoredTensors::read(const NamedTensor& wanted) const {
               before->file->path.string() + ": " + before->place.name, "a file that held it is missing");
 }
 
-void load_tensors(const std::vector<NamedTensor>& tensors, const std::vector<std::filesystem::path>& files) {
+void load_tensors(const std::vector<NamedTensor>& tensors, const std::vector<std::filesystem::path>& files,
+                  const std::vector<std::string>& elsewhere) {
   const StoredTensors stored(files);
   for (const NamedTensor& one : tensors) stored.check(one);
-  stored.check_none_else(tensors);
+  stored.check_none_else(tensors, elsewhere);
   std::vector<at::Tensor> loaded;
   for (const NamedTensor& one : tensors) loaded.push_back(stored.read(one));
   const at::NoGradGuard no_grad;

@@ -21,8 +21,9 @@ class StoredTensors {
 
   /// Error (exit code 2) that names the tensor when it is in no file, or there of another type or shape.
   void check(const NamedTensor& wanted) const;
-  /// Error (exit code 2) that names one which none of `tensors` is a part of.
-  void check_none_else(const std::vector<NamedTensor>& tensors) const;
+  /// Error (exit code 2) that names one which none of `tensors` is a part of, and which is not `elsewhere`.
+  void check_none_else(const std::vector<NamedTensor>& tensors,
+                       const std::vector<std::string>& elsewhere = {}) const;
 
   /// Its values on the host, put together from whatever pieces there are; only files that hold some of them
   /// are read, and of these only that stretch. Error (exit code 2) that names tensor and file where values
@@ -46,8 +47,10 @@ class StoredTensors {
 
 /// Fills `tensors` from the files, which hold them whole or in pieces. A tensor that
 /// is missing, too much, or of another shape or type, is an Error (exit code 2) that names it; nothing is
-/// changed then. Stretches of no values name what others hold.
-void load_tensors(const std::vector<NamedTensor>& tensors, const std::vector<std::filesystem::path>& files);
+/// changed then. Stretches of no values name what others hold, and so does `elsewhere` whole tensors: the
+/// files may have them.
+void load_tensors(const std::vector<NamedTensor>& tensors, const std::vector<std::filesystem::path>& files,
+                  const std::vector<std::string>& elsewhere = {});
 inline void load_tensors(const std::vector<NamedTensor>& tensors, const std::filesystem::path& path) {
   load_tensors(tensors, std::vector{path});
 }

@@ -26,6 +26,12 @@ struct SyncFigures {
   // nodes. 0 where mesh.shard = 0.
   std::int64_t node_calls = 0;
   std::int64_t node_wire_bytes = 0;
+  // Between the stages of a pipeline; messages are part of `calls` and `wire_bytes`.
+  std::int64_t pipe_us = 0;       ///< from begin() to the end of the last action; 0 = none, or not known
+  std::int64_t pipe_busy_us = 0;  ///< computing, a part of it; the rest is idle, or waits within split layers
+  std::int64_t pipe_calls = 0;    ///< messages that this rank sent
+  std::int64_t pipe_bytes = 0;    ///< in them
+  std::int64_t pipe_kept = 0;  ///< most micro-batches whose activations were kept at a time, counted by stage
   std::int64_t compress_us = 0;       ///< arithmetic of compression, on the host; in backward and behind it
   std::int64_t late_compress_us = 0;  ///< part of it behind backward, which is no communication
   std::int64_t forward_wait_us = 0;   ///< the host stood still for weights in the middle of forward
@@ -45,6 +51,11 @@ struct SyncFigures {
     node_wire_bytes += more.node_wire_bytes;
     offload_down_bytes += more.offload_down_bytes;
     offload_up_bytes += more.offload_up_bytes;
+    pipe_us += more.pipe_us;
+    pipe_busy_us += more.pipe_busy_us;
+    pipe_calls += more.pipe_calls;
+    pipe_bytes += more.pipe_bytes;
+    pipe_kept += more.pipe_kept;
     waited_us += more.waited_us;
     return *this;
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "train/named_tensors.h"
+#include "train/stage_tensors.h"
 #include "train/stored_tensors.h"
 
 namespace isobar {
@@ -42,10 +43,10 @@ bool scales(const Training& training) { return training.scaler != nullptr && tra
 }  // namespace
 
 TrainingCounts save_training(CheckpointWriter* writer, const Training& training, c10::Device device,
-                             Comm& model) {
+                             Comm& model, Comm& stages) {
   const TrainingCounts counts{training.loader.position(), training.optimizer.steps()};
   const auto write = [&](const char* file, const std::vector<NamedTensor>& tensors) {
-    const std::vector<NamedTensor> whole = gathered(tensors, model);
+    const std::vector<NamedTensor> whole = from_all_stages(gathered(tensors, model), stages, device);
     if (writer != nullptr) writer->write_tensors(file, HostTensors(whole).to_write());
   };
   if (!training.parameters.is_shared_out()) {
@@ -70,14 +71,17 @@ ShareFile save_share(const fs::path& folder, const Parameters& parameters, const
   return {name, write_checkpoint_tensors(folder / name, HostTensors(mine).to_write())};
 }
 
-void load_states(const Checkpoint& checkpoint, const Parameters& parameters, const Optimizer& optimizer) {
-  load_tensors(states_of(parameters, optimizer), state_files(checkpoint));
+void load_states(const Checkpoint& checkpoint, const Parameters& parameters, const Optimizer& optimizer,
+                 Comm* stages) {
+  const std::vector<NamedTensor> own = states_of(parameters, optimizer);
+  load_tensors(own, state_files(checkpoint),
+               stages != nullptr ? names_elsewhere(own, *stages) : std::vector<std::string>{});
   if (SharesParameters* const sharer = parameters.shared_layout().sharer) sharer->own_values_changed();
 }
 
 void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,
-                   c10::Device device) {
-  load_states(checkpoint, training.parameters, training.optimizer);
+                   c10::Device device, Comm& stages) {
+  load_states(checkpoint, training.parameters, training.optimizer, &stages);
   at::Generator generator = generator_of(device);
   const at::Tensor state = generator.get_state();
   const fs::path random = checkpoint.path / kRandomFile;

@@ -29,9 +29,9 @@ struct TrainingCounts {
 /// Python; buffers that nobody broadcasts are each rank's own, and these are rank 0's), optimizer.safetensors
 /// (`exp_avg.<parameter>` and `exp_avg_sq.<parameter>`); random.safetensors (state of the generator of
 /// `device`) and, where the loss is scaled, scaler.safetensors. `writer` is null on ranks that write nothing;
-/// all ranks of `model`, which share one model, call it.
+/// all ranks of `model`, which share layers, and of `stages` call it.
 TrainingCounts save_training(CheckpointWriter* writer, const Training& training, c10::Device device,
-                             Comm& model);
+                             Comm& model, Comm& stages);
 
 /// A file that one rank wrote of a checkpoint.
 struct ShareFile {
@@ -47,14 +47,15 @@ ShareFile save_share(const std::filesystem::path& folder, const Parameters& para
 
 /// Fills weights, buffers and moments from the files of a checkpoint, whole tensors and shares alike: the
 /// ranks that saved them may have been others, and so may be what they shared. All ranks call it. Errors
-/// (exit code 2) name file and tensor.
-void load_states(const Checkpoint& checkpoint, const Parameters& parameters, const Optimizer& optimizer);
+/// (exit code 2) name file and tensor. `stages` have a model between them; null = none but this rank.
+void load_states(const Checkpoint& checkpoint, const Parameters& parameters, const Optimizer& optimizer,
+                 Comm* stages = nullptr);
 
 /// Brings all of it back: the next batch, and the step that it makes, are the same to the last bit. On
 /// another kind of device than before, whose generator is another too, that one stays as train.seed left it.
 /// Whole tensors and shares are read alike: the ranks that saved them may have been others, and so may be
 /// what they shared. All ranks call it. Errors (exit code 2) name file and tensor.
 void load_training(const Checkpoint& checkpoint, const Training& training, const TrainingCounts& counts,
-                   c10::Device device);
+                   c10::Device device, Comm& stages);
 
 }  // namespace isobar

@@ -75,6 +75,17 @@ TEST_CASE("made-up data is one batch that stays where it was brought, and costs 
   CHECK(loader.counts().stall_us == waited_us);
   loader.seek(3);
   CHECK(loader.next().ends_epoch);
+  // Several of them are joined once.
+  const Batch joined = next_batches(loader, 3);
+  CHECK(joined.size() == 15);
+  for (const std::int64_t part : {0, 5, 10}) CHECK(at::equal(joined.input.narrow(0, part, 5), brought.input));
+  const Batch again = next_batches(loader, 3);
+  CHECK(again.input.data_ptr() == joined.input.data_ptr());
+  CHECK(loader.position() == 10);
+  CHECK(again.epoch == 2);
+  CHECK(again.to(c10::Device(c10::kMeta)).input.is_meta());
+  CHECK(next_batches(loader, 3).target.is_meta());
+  CHECK(next_batches(loader, 2).size() == 10);
   // What moves it moves it once: a "meta" device stands in for one with memory of its own.
   const Batch moved = loader.next().to(c10::Device(c10::kMeta));
   CHECK(moved.input.is_meta());

@@ -273,9 +273,9 @@ int run_fault(const Words& words) {
   const double start = distance();
   for (std::int64_t step = 0; step < 3; ++step) {
     const auto joint = joint_batch(kOddVit, 2 * comm.size(), step);
-    comm.set_seam(rank_fault({}));
+    comm.set_seam(rank_fault({}, comm.size()));
     synced_gradients(right.model, *right.sync, comm, joint, 1);
-    comm.set_seam(rank_fault(fault));
+    comm.set_seam(rank_fault(fault, comm.size()));
     const at::Tensor begin_us = at::full({1}, steady_us(), at::kLong);
     synced_gradients(wrong.model, *wrong.sync, comm, joint, 1);
     const std::int64_t end_us = steady_us();

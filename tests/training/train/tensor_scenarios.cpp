@@ -49,7 +49,7 @@ struct World {
         replicas(all.part(mesh.groups("dp"), "dp")),
         ranks(model_ranks, config),
         model(shape(), fusion, ranks) {
-    all.set_seam(rank_fault(fault));
+    all.set_seam(rank_fault(fault, 1));
   }
 
   static VitShape shape() {
