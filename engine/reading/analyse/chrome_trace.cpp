@@ -9,8 +9,10 @@
 #include <tuple>
 #include <utility>
 
+#include "analyse/comm_times.h"
 #include "analyse/spread.h"
 #include "core/json.h"
+#include "core/text.h"
 
 namespace isobar {
 namespace {
@@ -109,7 +111,9 @@ std::int64_t ends_apart_us(const SpanTable& one, const SpanTable& other) {
   const auto ends_of = [](const SpanTable& table) {
     std::map<Key, std::int64_t> out;
     for (const SpanRow& span : table.spans) {
-      if (!is_collective(table.names[span.name])) continue;
+      if (!is_collective(table.names[span.name]) ||
+          is_one_of(table.tracks[span.track], {"pp.forward", "pp.backward"}))
+        continue;
       out.try_emplace({span.step, table.tracks[span.track], table.names[span.name]}, span.end_us);
     }
     return out;

@@ -44,8 +44,8 @@ class ChromeTrace {
   bool first_ = true;
 };
 
-/// What to add to the times of `other` so that its collectives end when those of `one` do: the median. 0 when
-/// they have none in common.
+/// What to add to the times of `other` so that its collectives end when those of `one` do: the median;
+/// messages of a pipeline are of two ranks alone. 0 when they have none in common.
 std::int64_t ends_apart_us(const SpanTable& one, const SpanTable& other);
 
 }  // namespace isobar

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "formula/memory_front.h"
 #include "formula/vit_counts.h"
 
 namespace isobar {
@@ -47,19 +48,21 @@ class Scaled {
     samples_ = joint > 0 ? joint : static_cast<double>(config_.train.global_batch);
   }
 
-  double samples(int ranks) const { return law_ == ScalingLaw::weak ? samples_ * ranks : samples_; }
+  /// A rank alone computes what a pipeline does between its ranks.
+  double samples(int ranks) const { return law_ == ScalingLaw::weak ? samples_ * copies(ranks) : samples_; }
 
   SimulatedStep step(const ClusterMachine& machine, const SimulationTerms& terms, int ranks) const {
-    if (law_ == ScalingLaw::strong && std::fmod(samples_, ranks) != 0)
+    if (law_ == ScalingLaw::strong && std::fmod(samples_, copies(ranks)) != 0)
       throw Error(fmt::format("{} samples are not divided by {} ranks", samples_, ranks),
                   "train.global_batch", "a batch that all numbers of ranks divide, or --law weak");
     if (ranks > machine.gpus_per_node && !knows_network(machine))
       throw Error("the network of " + machine.name + " is not known", "[machine] between_gb_s",
                   "between_gb_s, or busbw_by_nodes of more than one node: ./isobar import takes a log of "
                   "nccl-tests for each number of nodes");
-    const double share = samples(ranks) / ranks;
+    const double share = samples(ranks) / copies(ranks);
     TrainingJob job = job_of(config_, on_one_.form.shape, share);
     job.gpus = ranks;
+    if (ranks < job.stages) job.stages = job.chunks = 1;
     if (machine.read_gb_s > 0)
       job.load_us = read_bytes_a_step(config_) * share / static_cast<double>(config_.train.global_batch) *
                     group_of(machine, ranks).ranks_per_node / (machine.read_gb_s * 1e3);
@@ -71,6 +74,9 @@ class Scaled {
   }
 
  private:
+  /// Models that train side by side.
+  int copies(int ranks) const { return std::max(1, ranks / static_cast<int>(config_.mesh.pp)); }
+
   /// Forward, backward and update of so many samples on one device.
   double pass_us(double samples) const {
     StepForm form = on_one_.form;
@@ -107,6 +113,8 @@ void check_modelled(const Config& config) {
                 "data-parallel steps are; ./isobar scale measures it");
   };
   if (config.mesh.tp > 1) refuse("split layers are", fmt::format("mesh.tp = {}", config.mesh.tp));
+  if (config.mesh.pp > 1 && config.mesh.schedule == PipelineForm::file)
+    refuse("schedules of files are", "mesh.schedule_file");
   if (config.comm.compress != CompressKind::none) refuse("compressed gradients are", "comm.compress");
   if (config.comm.average == Averaged::weights) refuse("averages of weights are", "comm.average");
 }
@@ -122,6 +130,11 @@ TrainingJob job_of(const Config& config, const VitShape& shape, double samples) 
   out.overlaps = config.comm.overlap && config.comm.sync != SyncKind::at_end;
   if (config.comm.sync == SyncKind::at_end)
     out.first_bucket_bytes = out.bucket_bytes = out.parameters * out.reduce_bytes;
+  out.stages = static_cast<int>(config.mesh.pp);
+  out.chunks = static_cast<int>(config.mesh.chunks);
+  out.schedule = config.mesh.schedule;
+  out.order = config.mesh.order;
+  out.message_bytes = 4 * out.micro_batch * static_cast<double>(shape.tokens() * shape.embed);
   return out;
 }
 
@@ -204,20 +217,44 @@ Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, co
     throw Error("the profile of " + machine.name + " does not name the GPU whose rates stand for its own",
                 "[machine] rates",
                 "rates = \"A100-40GB\"; ./isobar predict --help lists them under --device");
-  return predict_on_device(lesson, settings, machine.rates, command);
+  Settings whole = settings;
+  if (!add_ranks_of_pipeline(whole)) return predict_on_device(lesson, settings, machine.rates, command);
+  Prediction out = begin_prediction(lesson, whole, command, /*on_cuda=*/true);
+  out.device = rates_of(machine.rates);
+  check_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/true), out.device.memory_bytes,
+               "an " + out.device.name);
+  out.time = predict_step(out.form, out.device);
+  return out;
 }
 
 namespace {
 
-/// Sets the share of one of so many ranks, which is what has to fit a GPU; returns the batch of all.
+/// One rank, then so many models as powers of two.
+std::vector<int> counts_of(const Config& config, int ranks) {
+  const auto stages = static_cast<int>(config.mesh.pp);
+  if (stages == 1) return rank_counts(ranks);
+  if (ranks > 1 && ranks % stages != 0)
+    throw Error(fmt::format("{} ranks form no pipelines of {}", ranks, stages), "mesh.pp",
+                "--ranks of which it is a divisor");
+  std::vector<int> out = {1};
+  for (const int models : rank_counts(std::max(1, ranks / stages))) out.push_back(models * stages);
+  return out;
+}
+
+/// Sets the share of one of the models of so many ranks, which is what has to fit a GPU; returns the batch of
+/// all.
 double take_share(const LessonInfo& lesson, int ranks, Settings& settings) {
-  const std::int64_t joint = load_config(project_home(), lesson, settings,
-                                         preset_device_kind(settings, [] { return std::string("cuda"); }))
-                                 .config.train.global_batch;
-  if (joint % ranks != 0)
+  Settings whole = settings;
+  add_ranks_of_pipeline(whole);
+  const Config config = load_config(project_home(), lesson, whole,
+                                    preset_device_kind(whole, [] { return std::string("cuda"); }))
+                            .config;
+  const std::int64_t joint = config.train.global_batch,
+                     models = std::max<std::int64_t>(1, ranks / config.mesh.pp);
+  if (joint % models != 0)
     throw Error(fmt::format("{} samples are not divided by {} ranks", joint, ranks), "train.global_batch",
                 "a batch that all numbers of ranks divide, or --law weak");
-  settings.sets.push_back(fmt::format("train.global_batch={}", joint / ranks));
+  settings.sets.push_back(fmt::format("train.global_batch={}", joint / models));
   return static_cast<double>(joint);
 }
 
@@ -236,7 +273,8 @@ ClusterStudy study_clusters(std::vector<ClusterMachine> machines, const LessonIn
       return std::ranges::any_of(set, [&](auto& word) { return word.starts_with(term.key + "="); });
     });
     on_one.push_back(predict_on_one(lesson, share, machine, command));
-    out.clusters.push_back(predict_on_cluster(on_one.back(), machine, law, rank_counts(ranks), terms, joint));
+    out.clusters.push_back(predict_on_cluster(on_one.back(), machine, law,
+                                              counts_of(on_one.back().config, ranks), terms, joint));
   }
   for (std::size_t i = 0; i + 1 < machines.size(); ++i)
     out.orders.push_back(
@@ -263,16 +301,18 @@ EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTe
   const PublishedFile points = read_published(file);
   const BackTest test = back_test(points, terms);
   return {test.errors(PointSplit::calibration), test.errors(PointSplit::test),
-          test.errors(PointSplit::test, PointClass::dp)};
+          test.errors(PointSplit::test, PointClass::dp), test.errors(PointSplit::test, PointClass::pp)};
 }
 
-std::string EarnedErrors::sentence() const {
-  if (!data_parallel) return "";
+std::string EarnedErrors::sentence(bool of_pipelines) const {
+  const std::optional<ErrorFigures>& errors = of_pipelines ? pipelines : data_parallel;
+  if (!errors) return "";
   return fmt::format(
       "{} that no term was fitted to: median {:.0f} %, nine of ten within {:.0f} % "
       "(./isobar predict --against lessons/published_scaling.toml)",
-      counted(static_cast<std::int64_t>(data_parallel->points), "published data-parallel point"),
-      100 * data_parallel->median, 100 * data_parallel->nine_of_ten);
+      counted(static_cast<std::int64_t>(errors->points),
+              of_pipelines ? "published pipeline" : "published data-parallel point"),
+      100 * errors->median, 100 * errors->nine_of_ten);
 }
 
 }  // namespace isobar

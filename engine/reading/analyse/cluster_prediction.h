@@ -64,7 +64,8 @@ ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const P
                       const ClusterMachine& b, ScalingLaw law, int ranks, const SimulationTerms& terms,
                       double joint = 0);
 
-/// The step of a lesson on one GPU of a cluster, the device that [machine] rates names.
+/// The step of a lesson on one GPU of a cluster, the device that [machine] rates names; of a pipeline the
+/// work of all its stages, each of which has to fit.
 Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,
                           const std::string& command);
 
@@ -82,11 +83,11 @@ ClusterStudy study_clusters(std::vector<ClusterMachine> machines, const LessonIn
 
 /// How far off published points are with some terms. Nothing where none was predicted.
 struct EarnedErrors {
-  std::optional<ErrorFigures> calibration, test;  ///< all classes
-  std::optional<ErrorFigures> data_parallel;      ///< points of that class in the test split
+  std::optional<ErrorFigures> calibration, test;         ///< all classes
+  std::optional<ErrorFigures> data_parallel, pipelines;  ///< points of that class in the test split
 
-  /// The error that predictions of data-parallel steps carry; "" where there is none.
-  std::string sentence() const;
+  /// The error that predictions of data-parallel steps carry, or those of pipelines; "" where there is none.
+  std::string sentence(bool of_pipelines = false) const;
 };
 /// Nothing at all where the file of published points is missing.
 EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTerms& terms);

@@ -27,7 +27,16 @@ using enum Quantity;
 using enum Better;
 constexpr const char* kTraces = "run.trace_steps";
 constexpr const char* kErrors = "comm.error_every";
+constexpr const char* kStages = "mesh.pp";
 constexpr const char* kNoise = "train.noise_every";
+
+Value most_kept_by_a_rank(const SteadyFigures& run) {
+  Value out;
+  if (!run.ranks) return out;
+  for (const RankFigures& rank : run.ranks->ranks)
+    if (const Value kept = run.ranks->kept_by(rank)) out = std::max(out.value_or(0), *kept);
+  return out;
+}
 
 /// In samples. Means over all steps will do where only some were measured: both lack the same factor.
 Value noise_scale(const SteadyFigures& run) {
@@ -54,6 +63,8 @@ constexpr Figure kFigures[] = {
        const RunSummary& summary = run.view.summary;
        return summary.has_valid_loss && summary.valid_loss >= 0 ? Value(summary.valid_loss) : std::nullopt;
      }},
+    {"pipe_idle", "pipe idle", share, less, FigureTable::runs, 5, Made::timed,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::pipe_idle); }, kStages},
     {"comm_calls", "comm calls", count, less, FigureTable::comm, 1, Made::counted,
      [](const SteadyFigures& run) { return run.mean("comm_calls"); }},
     {"exposed_us", "exposed ms", time, less, FigureTable::comm, 1, Made::timed,
@@ -64,6 +75,11 @@ constexpr Figure kFigures[] = {
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::last_bucket); }, kTraces},
     {"compress_us", "compress ms", time, less, FigureTable::comm, 1, Made::timed,
      [](const SteadyFigures& run) { return of_comm(run, &CommFigures::compress_us); }, "comm.compress"},
+    {"pipe_calls", "messages", count, less, FigureTable::comm, 1, Made::counted,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::pipe_calls); }, kStages},
+    {"pipe_bytes", "in messages", bytes, less, FigureTable::comm, 1, Made::counted,
+     [](const SteadyFigures& run) { return of_comm(run, &CommFigures::pipe_bytes); }, kStages},
+    {"pipe_kept", "keeps", count, less, FigureTable::comm, 1, Made::counted, most_kept_by_a_rank, kStages},
     {"samples_per_s_rank", "samples/s a rank", rate, more, FigureTable::none, 1, Made::timed,
      [](const SteadyFigures& run) {
        const auto ranks = static_cast<double>(std::max<std::int64_t>(1, run.view.summary.world));

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -91,12 +93,30 @@ double Prediction::samples_per_s() const {
 double Prediction::flops_per_sample() const { return training_flops(form.shape); }
 
 double Prediction::mfu() const {
-  return samples_per_s() * flops_per_sample() / time.peak_flops_per_s / static_cast<double>(replicas(config));
+  return samples_per_s() * flops_per_sample() / time.peak_flops_per_s /
+         static_cast<double>(replicas(config) * config.mesh.pp);
 }
 
 double Prediction::needed_bytes_per_s() const {
   if (here) return here->stages.needed_bytes_per_s(config.run.ranks);
   return read_bytes_a_step(config) / step_us() * 1e6;
+}
+
+bool add_ranks_of_pipeline(Settings& settings) {
+  constexpr std::int64_t kMost = 1'000'000;
+  std::int64_t ranks = 1;
+  bool has_stages = false, has_ranks = false;
+  for (const std::string& set : settings.sets) {
+    const std::vector<std::string> words = split(set, '=');
+    const std::string_view key = trimmed(words.front());
+    if (words.size() != 2) continue;
+    const std::int64_t value = std::clamp<std::int64_t>(std::strtol(words[1].c_str(), nullptr, 10), 1, kMost);
+    if (key == "mesh.pp" || key == "mesh.tp") ranks = std::min(kMost, ranks * value);
+    if (key == "mesh.pp") has_stages = value > 1;
+    has_ranks = has_ranks || key == "run.ranks";
+  }
+  if (has_stages && !has_ranks) settings.sets.push_back(fmt::format("run.ranks={}", ranks));
+  return has_stages;
 }
 
 Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, const std::string& command,
@@ -111,7 +131,9 @@ Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, 
   out.command = command;
   out.config = loaded.config;
   out.form = step_form(lesson, loaded.config, on_cuda);
-  out.memory = plan_memory(lesson, loaded.config, memory_facts(loaded.config, on_cuda));
+  const MemoryFacts facts = memory_facts(loaded.config, on_cuda);
+  out.memory = plan_memory(lesson, loaded.config, facts);
+  if (loaded.config.mesh.pp > 1) out.memory_by_rank = plans_of_pipeline(lesson, loaded.config, facts);
   return out;
 }
 

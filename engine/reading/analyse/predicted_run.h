@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "config/load.h"
 #include "formula/memory_plan.h"
@@ -25,7 +26,8 @@ struct Prediction {
   StepForm form;
   DeviceRates device;
   StepTime time;
-  MemoryPlan memory;  ///< a rank's
+  MemoryPlan memory;                            ///< a rank's
+  std::vector<MemoryPlan> memory_by_rank = {};  ///< each rank's, with mesh.pp above 1
   std::optional<PredictedHere> here;
 
   double step_us() const { return here ? here->stages.step_us() : time.step_us(); }
@@ -35,6 +37,10 @@ struct Prediction {
   /// The rate of all ranks at which a step does not wait for its batch.
   double needed_bytes_per_s() const;
 };
+
+/// Adds run.ranks of one pipeline where `settings` set mesh.pp and no number of ranks. Whether they do set
+/// it.
+bool add_ranks_of_pipeline(Settings& settings);
 
 /// What does not depend on rates; `command` made it.
 Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, const std::string& command,

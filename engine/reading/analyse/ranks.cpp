@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "analyse/pipe_idle.h"
 #include "analyse/spread.h"
 #include "launch/rank_status.h"
 #include "log/run_reader.h"
@@ -337,18 +338,16 @@ std::optional<double> RankFigures::stage_us(const std::string& stage) const {
 
 int RanksView::hosts() const {
   std::set<std::string> names;
-  for (const RankFigures& rank : ranks) {
+  for (const RankFigures& rank : ranks)
     if (!rank.host.empty()) names.insert(rank.host);
-  }
   return static_cast<int>(names.size());
 }
 
 double RanksView::samples_per_s() const {
   if (!steady) return 0;
   double least = INFINITY;
-  for (const RankFigures& rank : ranks) {
+  for (const RankFigures& rank : ranks)
     if (rank.samples_per_s > 0) least = std::min(least, *rank.samples_per_s);
-  }
   return std::isfinite(least) ? least * static_cast<double>(replicas) : 0;
 }
 
@@ -361,6 +360,7 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
   view.replicas = summary.replicas == summary.world ? view.world : summary.replicas;
   const int count = static_cast<int>(std::min<std::int64_t>(view.world, kMostRanks));
   view.left_out = view.world - count;
+  view.stages_a_rank = stages_a_rank_in(folder);
   const std::uint64_t each = std::max<std::uint64_t>(8 << 10, most_bytes / static_cast<std::uint64_t>(count));
   std::vector<RunLog> logs(static_cast<std::size_t>(count), RunLog("", /*keeps_columns=*/true));
   std::int64_t warm = 0;
@@ -385,11 +385,14 @@ RanksView read_ranks(const fs::path& folder, std::uint64_t most_bytes) {
   }
   const std::vector<RankSteps> ranks(logs.begin(), logs.end());
   choose_steps(ranks, warm, view);
+  const PipeIdle idle = pipe_idle(logs, view.first_step, view.last_step);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     if (!ranks[rank].empty()) add_means(ranks[rank], view.compared(), view.ranks[rank]);
+    view.ranks[rank].pipe_idle = idle.ranks[rank];
   }
   compare_waits(ranks, view);
   view.comm = comm_of(view);
+  view.comm.pipe_idle = idle.all;
   add_overlap(folder, view);
   return view;
 }

@@ -28,9 +28,14 @@ struct StepComm {
   std::optional<double> tp_wire_bytes;
   std::optional<double> node_calls;  ///< calls among the ranks of a node; the others are between nodes
   std::optional<double> node_wire_bytes;
+  std::optional<double> pipe_us;       ///< from where the pipeline's step begins to a rank's last action
+  std::optional<double> pipe_busy_us;  ///< in which it computes
+  std::optional<double> pipe_calls;    ///< messages that it sent to neighbouring stages
+  std::optional<double> pipe_bytes;    ///< in them
+  std::optional<double> pipe_kept;     ///< most micro-batches that it kept, summed over its stages
 };
 /// With their names in the stream.
-inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 8> kStepComm = {
+inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 13> kStepComm = {
     {{"comm_total_us", &StepComm::comm_total_us},
      {"comm_calls", &StepComm::comm_calls},
      {"wire_bytes", &StepComm::wire_bytes},
@@ -38,7 +43,12 @@ inline constexpr std::array<std::pair<std::string_view, std::optional<double> St
      {"tp_calls", &StepComm::tp_calls},
      {"tp_wire_bytes", &StepComm::tp_wire_bytes},
      {"node_calls", &StepComm::node_calls},
-     {"node_wire_bytes", &StepComm::node_wire_bytes}}};
+     {"node_wire_bytes", &StepComm::node_wire_bytes},
+     {"pipe_us", &StepComm::pipe_us},
+     {"pipe_busy_us", &StepComm::pipe_busy_us},
+     {"pipe_calls", &StepComm::pipe_calls},
+     {"pipe_bytes", &StepComm::pipe_bytes},
+     {"pipe_kept", &StepComm::pipe_kept}}};
 
 /// One rank. Figures are means over the compared steps, where its stream has them.
 struct RankFigures : StepComm {
@@ -55,6 +65,7 @@ struct RankFigures : StepComm {
   std::optional<double> comm_us;     ///< exposed: the stage comm
   std::optional<double> peak_bytes;  ///< most memory that it reported
   std::optional<double> waits_us;    ///< a step, for the rank that came last
+  std::optional<double> pipe_idle;   ///< share of the longest pipe_us of any rank: median
   std::optional<double> last_in;     ///< compared steps in which the others waited for it
   std::vector<std::pair<std::string, double>> stages_us;  ///< in the order of a step
 
@@ -79,13 +90,15 @@ struct CommFigures : StepComm {
   std::optional<double> busbw_gb_per_s;  ///< bytes sent over the time in which something was under way
   std::optional<double> overlap;  ///< share of the time communicating in which the rank computed too (spans)
   std::optional<double> last_bucket;  ///< its share of the exposed time (from spans, as overlap)
+  std::optional<double> pipe_idle;    ///< 1 - sum of pipe_busy_us / (ranks x longest pipe_us): median
   StepRange overlap_of =
-      {};  ///< the steps that says it of: others where none of the compared ones was traced
+      {};  ///< the steps it was measured in: others where none of the compared ones was traced
 };
 
 struct RanksView {
   std::int64_t world = 1;
   std::int64_t replicas = 1;       ///< models that these hold
+  std::int64_t stages_a_rank = 1;  ///< where they form a pipeline: mesh.chunks
   std::vector<RankFigures> ranks;  ///< by rank, at most kMostRanks
   std::int64_t left_out = 0;       ///< ranks beyond
   std::int64_t steps = 0;          ///< compared steps, which all compared ranks have
@@ -97,6 +110,8 @@ struct RanksView {
   std::optional<MeasuredLink> probe;
   std::optional<Straggler> straggler;
 
+  /// The most micro-batches whose activations, of all of its blocks, the rank kept at a time.
+  std::optional<double> kept_by(const RankFigures& rank) const;
   StepRange compared() const { return {first_step, last_step}; }
   int hosts() const;
   /// samples/s of the slowest rank times the number of ranks; 0 when no step is steady.

@@ -21,10 +21,13 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
       .add("state", "state", state, state);
   add_members(out.json, ISOBAR_NAMED(rank.reason, rank.followed, rank.doing, rank.steps));
   for (const auto& [key, figure] : kStepComm) {
-    if (!key.starts_with("tp_")) out.json[key] = rank.*figure;
+    const bool is_there = (rank.*figure).has_value() || !key.starts_with("pipe_");
+    if (is_there && !key.starts_with("tp_")) out.json[key] = rank.*figure;
   }
   for (const RankColumn& column : kRankColumns)
     out.add(column.key, column.head, column.quantity, rank.*column.figure);
+  if (rank.pipe_idle) out.add("pipe_idle", "pipe idle", Quantity::share, rank.pipe_idle);
+  if (rank.pipe_kept) out.add("pipe_kept", "keeps", Quantity::count, view.kept_by(rank));
   if (view.straggler) out.cell("", view.straggler->rank == rank.rank ? "<" : "");
   out.json["stages"] = Json::object();
   for (const auto& [stage, time_us] : rank.stages_us) out.json["stages"][stage + "_us"] = time_us;
@@ -40,6 +43,11 @@ Json straggler_json(const RanksView& view) {
 }
 
 }  // namespace
+
+std::optional<double> RanksView::kept_by(const RankFigures& rank) const {
+  if (!rank.pipe_kept) return std::nullopt;
+  return *rank.pipe_kept / static_cast<double>(stages_a_rank);
+}
 
 std::vector<const RankFigures*> shown_ranks(const RanksView& view, std::size_t most_rows) {
   std::vector<const RankFigures*> out;
@@ -148,6 +156,10 @@ std::string comm_sentence(const RanksView& view) {
                        value_text(Quantity::bytes, *comm.node_wire_bytes),
                        value_text(Quantity::bytes, *comm.wire_bytes - *comm.node_wire_bytes));
   }
+  if (comm.pipe_idle && comm.pipe_calls && comm.pipe_bytes)
+    out +=
+        fmt::format(" ({:.6g} and {} of them between stages, whose ranks are idle {:.1f} % of the step)",
+                    *comm.pipe_calls, value_text(Quantity::bytes, *comm.pipe_bytes), 100 * *comm.pipe_idle);
   if (comm.compress_us > 0) out += fmt::format("; compression {:.2f} ms", *comm.compress_us * 1e-3);
   if (comm.busbw_gb_per_s) out += fmt::format("; bus {:.2f} GB/s", *comm.busbw_gb_per_s);
   return out;
@@ -194,10 +206,11 @@ Json ranks_json(const RanksView& view) {
     overlap_first_step = figures.overlap_of.first;
     overlap_last_step = figures.overlap_of.last;
   }
-  const Json comm = ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.compress_us,
-                                 figures.tp_calls, figures.tp_wire_bytes, figures.node_calls,
-                                 figures.node_wire_bytes, figures.busbw_gb_per_s, figures.overlap,
-                                 figures.last_bucket, overlap_first_step, overlap_last_step);
+  const Json comm =
+      ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.compress_us,
+                   figures.tp_calls, figures.tp_wire_bytes, figures.node_calls, figures.node_wire_bytes,
+                   figures.busbw_gb_per_s, figures.overlap, figures.last_bucket, figures.pipe_idle,
+                   figures.pipe_calls, figures.pipe_bytes, overlap_first_step, overlap_last_step);
   const Json straggler = straggler_json(view), lost = lost_rank_sentences(view, view.ranks.size()),
              ranks = json_of(rows);
   return ISOBAR_NAMED(view.world, view.replicas, view.hosts(), view.steps, view.first_step, view.last_step,

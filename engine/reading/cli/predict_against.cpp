@@ -72,7 +72,7 @@ Row errors_row(const std::string& kind, PointSplit split, const ErrorFigures& er
 std::vector<Row> errors_rows(const BackTest& test) {
   std::vector<Row> out;
   for (const PointSplit split : {PointSplit::calibration, PointSplit::test}) {
-    for (const PointClass kind : {PointClass::dp, PointClass::fsdp})
+    for (const PointClass kind : {PointClass::dp, PointClass::fsdp, PointClass::pp})
       if (const auto errors = test.errors(split, kind))
         out.push_back(errors_row(name_of(kind), split, *errors));
     if (const auto errors = test.errors(split)) out.push_back(errors_row("all", split, *errors));
@@ -121,7 +121,7 @@ void predict_against(const ClusterArguments& arguments) {
       out.labelled("left out", fmt::format("{}: {}", one.point->id, one.reason));
   if (unmodelled > 0)
     out.labelled("not modelled",
-                 counted(static_cast<std::int64_t>(unmodelled), "point") + " of tp, cp, pp: not yet");
+                 counted(static_cast<std::int64_t>(unmodelled), "point") + " of tp, cp: not yet");
   if (std::ranges::none_of(test.results, [](const PointResult& one) { return one.predicted.has_value(); }))
     out.labelled("nothing", "no point has an anchor that it can be predicted from");
   if (anchors > 0)
@@ -213,8 +213,9 @@ void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesso
     out.json["order"].push_back({{"better", study.orders[i].better}, {"term", study.orders[i].term}});
   }
   const EarnedErrors earned = earned_errors(project_home(), fitted_terms(arguments.terms));
-  if (const auto& errors = earned.data_parallel) {
-    out.labelled("known error", earned.sentence());
+  const bool is_pipeline = all.front().last().step.terms.bubble_us > 0;
+  if (const auto& errors = is_pipeline ? earned.pipelines : earned.data_parallel) {
+    out.labelled("known error", earned.sentence(is_pipeline));
     out.json["known_error"] = {{"median", errors->median}, {"nine_of_ten", errors->nine_of_ten}};
   }
   add_drawing(out, arguments, clusters_drawing(lesson.name, all));

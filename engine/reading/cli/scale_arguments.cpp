@@ -173,19 +173,20 @@ Config base_config(const ScaleArguments& arguments) {
   const Settings& settings = arguments.measure.settings;
   LoadedConfig out = read_config(project_home(), arguments.measure.lesson, settings,
                                  preset_device_kind(settings, likely_device_kind));
-  out.config.run.ranks = out.config.mesh.tp;
-  if (out.config.train.noise_every > 0 && arguments.ranks.front() == out.config.mesh.tp)
+  const std::int64_t each = out.config.run.ranks = ranks_of_model(out.config);
+  if (out.config.train.noise_every > 0 && arguments.ranks.front() == each)
     throw Error("gradient noise compares a rank's gradient with the mean of several, and one point has " +
-                    counted(out.config.mesh.tp, "rank"),
+                    counted(each, "rank"),
                 "--ranks and train.noise_every",
                 "--set train.noise_every=0, or more ranks everywhere: --ranks 2,4");
   Config alone = out.config;
   alone.train.noise_every = 0;  // one model alone has none
   validate(alone, out.origins);
   for (const std::int64_t ranks : arguments.ranks) {
-    if (ranks % out.config.mesh.tp == 0) continue;
-    throw Error(fmt::format("{} ranks do not make models of {} ranks each", ranks, out.config.mesh.tp),
-                "--ranks and mesh.tp", fmt::format("multiples of {}", out.config.mesh.tp));
+    if (ranks % each == 0) continue;
+    throw Error(fmt::format("{} ranks do not make models of {} ranks each", ranks, each),
+                out.config.mesh.pp > 1 ? "--ranks and mesh.tp x mesh.pp" : "--ranks and mesh.tp",
+                fmt::format("multiples of {}", each));
   }
   return out.config;
 }
@@ -197,7 +198,7 @@ void check_divides(const ScaleArguments& arguments, const Config& config) {
   std::vector<std::string> bad;
   std::int64_t together = train.accumulate;
   for (const std::int64_t ranks : arguments.ranks) {
-    const std::int64_t parts = ranks / config.mesh.tp * train.accumulate;
+    const std::int64_t parts = ranks / ranks_of_model(config) * train.accumulate;
     if (train.global_batch % parts != 0) bad.push_back(std::to_string(ranks));
     if (together <= kMostSuggested) together = std::lcm(together, parts);
   }
@@ -261,7 +262,7 @@ ScalePlan plan_of(const ScaleArguments& arguments) {
       if (out.threads > 0) point.sets.push_back(fmt::format("run.threads={}", out.threads));
       if (weak)
         point.sets.push_back(
-            fmt::format("train.global_batch={}", train.global_batch * (ranks / base.mesh.tp)));
+            fmt::format("train.global_batch={}", train.global_batch * (ranks / ranks_of_model(base))));
       point.whole = arguments.target_loss > 0 && line == ScalingLine::real;
       if (point.whole)
         point.sets.push_back(fmt::format("train.steps={}", whole_steps(arguments, train, ranks)));

@@ -39,11 +39,11 @@ struct ScalePlan {
   std::int64_t processors = 1;         ///< processors that this process may use
 };
 
-/// The settings of every point. weak: train.global_batch is what one model has, of mesh.tp ranks. strong: it
-/// is that of all ranks together. Whole runs train on as many samples everywhere, as train.steps are on the
-/// fewest ranks. Threads of a rank are run.threads, or the processors divided by the most ranks. Error (exit
-/// code 2) for a lesson that trains on one rank only, and for a batch that some of the numbers of ranks do
-/// not divide.
+/// The settings of every point. weak: train.global_batch is what one model has, of ranks_of_model ranks.
+/// strong: it is that of all ranks together. Whole runs train on as many samples everywhere, as train.steps
+/// are on the fewest ranks. Threads of a rank are run.threads, or the processors divided by the most ranks.
+/// Error (exit code 2) for a lesson that trains on one rank only, and for a batch that some of the numbers of
+/// ranks do not divide.
 ScalePlan plan_of(const ScaleArguments& arguments);
 
 /// Nodes for so many ranks: the number on each from `settings`, on one node fewer where there are fewer.

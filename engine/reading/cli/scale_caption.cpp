@@ -33,10 +33,11 @@ std::string law_sentence(const ScaleResult& result) {
   const std::int64_t base = result.scaling.base_ranks;
   const std::int64_t batch =
       result.runs.config(0).config.train.global_batch;  // the batch of the fewest ranks
-  const std::int64_t tp = result.runs.config(0).config.mesh.tp;
+  const std::int64_t each = ranks_of_model(result.runs.config(0).config);
   if (result.arguments.law == ScalingLaw::weak)
     return fmt::format("Weak: {} samples a {} and step; efficiency E = T({}) / T(N), T the time of a step.",
-                       batch * tp / base, tp == 1 ? "rank" : fmt::format("model of {} ranks", tp), base);
+                       batch * each / base, each == 1 ? "rank" : fmt::format("model of {} ranks", each),
+                       base);
   return fmt::format(
       "Strong: {} samples a step, divided over the ranks; efficiency E = {}T({}) / (N T(N)), T the time of a "
       "step.",

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "analyse/chrome_trace.h"
+#include "analyse/pipeline_run.h"
 #include "analyse/ranks.h"
 #include "analyse/recorded_runs.h"
 #include "analyse/timeline.h"
@@ -13,6 +14,7 @@
 #include "cli/memory_report.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
+#include "cli/show_pipeline.h"
 #include "core/named_file.h"
 #include "draw/svg_canvas.h"
 #include "launch/spawn.h"
@@ -211,7 +213,7 @@ void show_timeline(const fs::path& run, const ShowArguments& asked, Console& con
     throw Error(fmt::format("the run has no rank {}", asked.rank), "--rank",
                 world == 1 ? "it is of one process: leave it out" : fmt::format("from 0 to {}", world - 1));
   }
-  const SpanTable table = read_spans(run, asked.rank);
+  const SpanTable table = with_works(read_spans(run, asked.rank));
   const std::string name = printable(run.filename().string()) +
                            (world > 1 ? fmt::format(", rank {} of {}", asked.rank, world) : "");
   if (asked.trace_file) {
@@ -235,6 +237,7 @@ void show_timeline(const fs::path& run, const ShowArguments& asked, Console& con
   const Timeline timeline = make_timeline(table, reader.series(), wish);
   Report out;
   out.json = timeline_json(table, timeline, name);
+  add_pipeline_step(out, run, wish.steady, wish.first);
   out.line(name);
   const bool colour = console.is_terminal() && std::getenv("NO_COLOR") == nullptr;
   out.lines(draw_timeline(table, timeline, {terminal_columns(), colour}));

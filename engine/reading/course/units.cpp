@@ -44,6 +44,7 @@ constexpr std::array kUnits = {
     Unit{"tokens", "a number of tokens", 1, true, true, "token"},
     Unit{"messages", "a number of messages", 1, true, true, "message"},
     Unit{"calls", "a number of calls", 1, true, true, "call"},
+    Unit{"micro-batches", "a number of micro-batches", 1, true, true, "micro-batch|microbatches|microbatch"},
     Unit{"GFLOP", "an amount of arithmetic", 1, true, false, "gflop|GFLOPs"},
     Unit{"TFLOP", "an amount of arithmetic", 1e3, false, false, "tflop|TFLOPs"},
 };

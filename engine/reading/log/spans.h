@@ -49,7 +49,7 @@ struct SpanTable {
 /// What is kept of one attempt: 56 bytes a span, so 56 MB at most.
 inline constexpr std::size_t kMostSpans = 1'000'000;
 inline constexpr std::size_t kMostTracks = 256;
-inline constexpr std::size_t kMostSpanNames = 256;
+inline constexpr std::size_t kMostSpanNames = 1024;
 
 /// Takes the events of a stream of spans in order. A line of kind `attempt` drops what came before it;
 /// unknown kinds and keys are ignored; an unknown schema is an Error (exit code 2) that names `where`.

@@ -112,8 +112,8 @@ TEST_CASE("calls, exposed time, overlap and the last bucket are columns, where t
   write_run(folder / "traced", 3, true);
   write_run(folder / "bare", 3, false);
   write_run(folder / "silent", 0, false);
-  CHECK(comm_cells(folder / "traced") == TableRow{"3", "5.00", "75.0 %", "100.0 %", "-"});
-  CHECK(comm_cells(folder / "bare") == TableRow{"3", "5.00", "-", "-", "-"});
+  CHECK(comm_cells(folder / "traced") == TableRow{"3", "5.00", "75.0 %", "100.0 %", "-", "-", "-", "-"});
+  CHECK(comm_cells(folder / "bare") == TableRow{"3", "5.00", "-", "-", "-", "-", "-", "-"});
   Json bare;
   add_figures(bare, FigureTable::comm, {steady_figures(folder / "bare")});
   CHECK(bare["overlap"] == Json());

@@ -129,7 +129,7 @@ TEST_CASE("a term is explained, as text and as JSON, and all are listed") {
              says("{\"term\":\"MFU\",\"text\":\"Model FLOPs") && says("\"also\":[\"model FLOPs") &&
                  says("\"see\":[\"FLOP\""));
   CHECK_THAT(programs.run({"explain"}).out, says("  ACC ") && says(" worker") && says("explain WORD"));
-  CHECK_THAT(programs.run({"explain", "--json"}).out, says("{\"terms\":[\"ablation\""));
+  CHECK_THAT(programs.run({"explain", "--json"}).out, says("{\"terms\":[\"1F1B\",\"ablation\""));
   CHECK_THAT(programs.run({"explain", "ring", "latency"}).out,
              says("ring\n  An all-reduce") && says("latency\n  Time that"));
   CHECK_THAT(programs.run({"explain", "ring", "latency", "--json"}).out,

@@ -2,6 +2,7 @@
 #include "cli/programs.h"
 #include "core/files.h"
 #include "support/catch.h"
+#include "support/made_pipeline.h"
 #include "support/made_runs.h"
 #include "support/says.h"
 
@@ -59,4 +60,26 @@ TEST_CASE("show --picture says what is wrong with a run or with its words") {
   refused({"show", run, "--picture", "--json"}, "--picture goes with --recorded alone");
   refused({"show", "08_cuda_graphs", "--recorded", "--picture"}, "needs a file");
   refused({"show", "--picture", "p.svg"}, "which run?");
+}
+
+TEST_CASE("show --timeline draws the pipeline of a run, or prints why it cannot and continues") {
+  const Programs programs;
+  const TempFolder folder;
+  const MadePipeline made{.ranks = 2, .steps = 12};
+  made.write(folder.path());
+  const std::string run = folder.path().string();
+  const ProcessResult whole = programs.run({"show", run, "--timeline"});
+  CHECK(whole.code == 0);
+  CHECK_THAT(whole.out, says("1f1b, 2 ranks, 2 stages") && says("by formula") && says("rank 0 of 2"));
+  std::filesystem::remove(RunFolder{folder.path()}.spans_file(0));
+  CHECK_THAT(programs.run({"show", run, "--timeline", "--rank", "1"}).out,
+             says("rank 0 has no spans") && says("rank 1 of 2") && !says("by formula"));
+  made.write(folder.path());
+  MadeSpans cut;
+  cut.attempt(0).span(0, "pipeline", "1F0", 100'000, 1000);
+  write_file_whole(RunFolder{folder.path()}.spans_file(1), std::string_view(cut.text()));
+  const ProcessResult later = programs.run({"show", run, "--timeline", "--step", "7"});
+  CHECK(later.code == 0);
+  CHECK_THAT(later.out, says("no picture of the pipeline: step 7 was not traced by all ranks") &&
+                            says("forward") && !says("micro-batches"));
 }

@@ -6,6 +6,7 @@
 #include "core/machine.h"
 #include "core/processors.h"
 #include "formula/stage_prediction.h"
+#include "pipeline/schedule.h"
 #include "support/catch.h"
 #include "support/made_rates.h"
 #include "support/says.h"
@@ -241,6 +242,50 @@ TEST_CASE("what cannot be predicted here is refused") {
   CHECK_THAT(refused(broken, {"01"}, 1), says("were not measured"));
   fs::remove(broken.folder() / "isobar-rates");
   CHECK_THAT(refused(broken, {"01"}, 1), says("is not built"));
+}
+
+TEST_CASE("a pipeline's step: who works when, what ranks hold and send, its schedule and its picture") {
+  const World world;
+  const std::vector<std::string> asked = {
+      "15_pipeline",          "--preset", "cpu_micro",         "--set", "mesh.pp=4", "--set",
+      "train.global_batch=8", "--set",    "train.accumulate=8"};
+  const auto with = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> out = asked;
+    out.insert(out.end(), more.begin(), more.end());
+    return out;
+  };
+  const Json json = world.json(with({"--csv", "mine.csv", "--svg", "mine.svg"}));
+  CHECK(json["pipeline"]["schedule"] == "1f1b");
+  CHECK(json["pipeline"]["formula_of_step"].as_number() == Approx(3.0 / 11));
+  CHECK(json["pipeline_ranks"].values().size() == 4);
+  CHECK(json["pipeline_ranks"][0]["kept"].as_number() == 4);
+  CHECK(json["pipeline_ranks"][3]["kept"].as_number() == 1);
+  CHECK(json["boundaries"][2]["messages"].as_number() == 16);
+  const std::string csv = read_text_file(world.work() / "mine.csv", 1 << 20);
+  CHECK(csv == to_csv(make_schedule(PipelineForm::one_f_one_b, 4, 1, 8)));
+  CHECK_THAT(read_text_file(world.work() / "mine.svg", 1 << 20), says("A step of 15_pipeline"));
+  CHECK_THAT(world.run(with({})).out, says("rank 3") && says("beside the ideal") && says("behind stage") &&
+                                          says("messages both ways"));
+  CHECK_THAT(json["known_error"].as_text(), says("messages of pipelines here none is known"));
+  CHECK(says("ranks that share processors").match(world.run(with({})).out) ==
+        (json["pipeline"]["at_once"].as_number() < 4));
+  // A run's own settings have a pipeline too.
+  write_file_whole(world.work() / "run.toml", std::string_view("run.ranks = 2\nmesh.pp = 2\n"
+                                                               "train.global_batch = 4\n"
+                                                               "train.accumulate = 4\n"));
+  const Json read = world.json({"15_pipeline", "--preset", "cpu_micro", "--config", "run.toml", "--csv",
+                                "read.csv", "--svg", "read.svg"});
+  CHECK(read["pipeline_ranks"].values().size() == 2);
+  CHECK(read_text_file(world.work() / "read.csv", 1 << 20) ==
+        to_csv(make_schedule(PipelineForm::one_f_one_b, 2, 1, 4)));
+  // What was written is read again; a file that is there is not written over.
+  CHECK(world.json(with({"--set", "mesh.schedule=file", "--set",
+                         "mesh.schedule_file=mine.csv"}))["step_us"] == json["step_us"]);
+  CHECK_THAT(world.run(with({"--csv", "mine.csv"})).err, says("mine.csv") && says("--replace"));
+  CHECK_THAT(world.run({"15_pipeline", "--csv", "other.csv"}).err, says("only the step of a pipeline"));
+  CHECK_THAT(world.run({"15_pipeline", "--set", "mesh.pp=1", "--svg", "other.svg"}).err,
+             says("has no picture"));
+  CHECK_THAT(world.run(with({"--ranks", "6"})).err, says("6 ranks cannot form models of 4"));
 }
 
 }  // namespace isobar::test_predict
