@@ -46,6 +46,9 @@ void draw_clusters(Ui& ui, const Data& data, const LessonCard& card, AppState& s
 /// What a step of the lesson takes of memory, moment by moment, and what would fit under a cap.
 void draw_memory_play(Ui& ui, const Data& data, const LessonCard& card, AppState& state, Requests& ask);
 
+/// A step of a pipeline by p, m, v and schedule, on a clock of events.
+void draw_pipeline_play(Ui& ui, AppState& state, const LessonCard& card, Requests& ask);
+
 /// Saves what the menu of a plot asked for, drawn again as a file that is named after the run ("" = the plot
 /// alone).
 void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView& view, const PlotLink& link,

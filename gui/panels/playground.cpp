@@ -202,16 +202,23 @@ void draw_playground(Ui& ui, const Data& data, AppState& state, Requests& ask) {
                       "The formulas are about the weather model, which this lesson does not train.");
   ClusterPlay& cluster = state.play.cluster;
   MemoryPlay& memory = state.play.memory;
-  if (ui.choice("This machine", !cluster.shown && !memory.shown)) cluster.shown = memory.shown = false;
+  PipelinePlay& pipeline = state.play.pipeline;
+  const bool has_pipeline = honours(card->info, "mesh.pp");
+  const bool elsewhere = cluster.shown || memory.shown || (pipeline.shown && has_pipeline);
+  const auto show = [&](bool* chosen) {
+    cluster.shown = memory.shown = pipeline.shown = false;
+    if (chosen != nullptr) *chosen = true;
+  };
+  if (ui.choice("This machine", !elsewhere)) show(nullptr);
   if (ui.beside(2).choice("On a cluster", cluster.shown)) {
-    cluster.shown = true;
-    memory.shown = cluster.looked = false;  // a profile may have been imported
+    show(&cluster.shown);
+    cluster.looked = false;  // a profile may have been imported
   }
-  if (ui.beside(2).choice("Its memory", memory.shown)) {
-    memory.shown = true;
-    cluster.shown = false;
-  }
-  if (memory.shown)
+  if (ui.beside(2).choice("Its memory", memory.shown)) show(&memory.shown);
+  if (has_pipeline && ui.beside(2).choice("Its pipeline", pipeline.shown)) show(&pipeline.shown);
+  if (pipeline.shown && has_pipeline)
+    draw_pipeline_play(ui, state, *card, ask);
+  else if (memory.shown)
     draw_memory_play(ui, data, *card, state, ask);
   else if (cluster.shown)
     draw_clusters(ui, data, *card, state, ask);

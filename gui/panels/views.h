@@ -17,6 +17,8 @@ DrawPanel draw_scene;
 DrawPanel draw_playground;
 /// Some steps of a run with everything that ran beside the training loop, and its ranks side by side.
 DrawPanel draw_timeline;
+/// A step of all ranks of a pipeline in one picture, and what each of them held meanwhile.
+DrawPanel draw_pipeline;
 /// What a step held in memory, by category: of the chosen run, or of the ticked ones beside each other.
 DrawPanel draw_memory;
 /// Input, target, prediction and error of one validation sample, channel by channel.

@@ -53,6 +53,15 @@ const std::vector<Knob>& memory_knobs() {
   return kKnobs;
 }
 
+const std::vector<Knob>& pipeline_knobs() {
+  static const std::vector<Knob> kKnobs = {
+      {"mesh.pp", "Ranks, p", "", "", {1, 2, 4, 8, 16}},
+      {"train.accumulate", "Micro-batches, m", "", "", {1, 2, 4, 8, 16, 32}},
+      {"mesh.chunks", "Stages a rank, v", "", "", {1, 2, 4}},
+      named_knob("mesh.schedule", "Schedule", {"gpipe", "1f1b", "interleaved", "zb_h1", "zb_v"})};
+  return kKnobs;
+}
+
 std::vector<Knob> honoured(const std::vector<Knob>& all, const LessonInfo& lesson,
                            const std::map<std::string, std::string>& values) {
   std::vector<Knob> out;
@@ -128,6 +137,11 @@ std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string,
 std::vector<Knob> memory_knobs_of(const LessonInfo& lesson,
                                   const std::map<std::string, std::string>& values) {
   return honoured(memory_knobs(), lesson, values);
+}
+
+std::vector<Knob> pipeline_knobs_of(const LessonInfo& lesson,
+                                    const std::map<std::string, std::string>& values) {
+  return honoured(pipeline_knobs(), lesson, values);
 }
 
 std::string knob_text(double place) { return fmt::format("{:g}", place); }

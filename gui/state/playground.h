@@ -42,6 +42,10 @@ std::vector<Knob> knobs_of(const LessonInfo& lesson, const std::map<std::string,
 /// Knobs of what memory depends on.
 std::vector<Knob> memory_knobs_of(const LessonInfo& lesson, const std::map<std::string, std::string>& values);
 
+/// Knobs of the shape of a pipeline.
+std::vector<Knob> pipeline_knobs_of(const LessonInfo& lesson,
+                                    const std::map<std::string, std::string>& values);
+
 std::string knob_words(const Knob& knob, double place);
 /// The place in the form of --set.
 std::string knob_text(double place);

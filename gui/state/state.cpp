@@ -12,10 +12,12 @@
 namespace isobar {
 namespace {
 
-constexpr std::array<const char*, kViews> kViewNames = {"watch",  "scene", "compare", "predict", "timeline",
-                                                        "memory", "maps",  "code",    "lesson",  "run"};
-constexpr std::array<const char*, kViews> kViewTitles = {"Watch",  "Scene", "Compare", "Predict", "Timeline",
-                                                         "Memory", "Maps",  "Code",    "Lesson",  "Settings"};
+constexpr std::array<const char*, kViews> kViewNames = {"watch",    "scene",    "compare", "predict",
+                                                        "timeline", "pipeline", "memory",  "maps",
+                                                        "code",     "lesson",   "run"};
+constexpr std::array<const char*, kViews> kViewTitles = {"Watch",    "Scene",    "Compare", "Predict",
+                                                         "Timeline", "Pipeline", "Memory",  "Maps",
+                                                         "Code",     "Lesson",   "Settings"};
 
 }  // namespace
 
@@ -29,6 +31,7 @@ const char* view_title(View view, const LessonInfo* lesson) {
 
 bool suits(View view, const LessonInfo& lesson) {
   if (view == View::scene) return scene_of(lesson) != nullptr;
+  if (view == View::pipeline) return honours(lesson, "mesh.pp");
   if (view == View::predict || view == View::maps || view == View::memory) return !lesson.stands_alone;
   return true;
 }

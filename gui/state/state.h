@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "analyse/pipeline_run.h"
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
+#include "draw/sketch.h"
 #include "log/run_files.h"
 #include "state/cluster_answers.h"
 #include "state/comparison.h"
@@ -27,8 +29,8 @@ namespace isobar {
 
 class Error;
 
-enum class View { watch, scene, compare, predict, timeline, memory, maps, code, lesson, run };
-inline constexpr int kViews = 10;
+enum class View { watch, scene, compare, predict, timeline, pipeline, memory, maps, code, lesson, run };
+inline constexpr int kViews = 11;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
 /// "Watch", "Compare", ...; that of `run` is "Settings", that of `scene` what the lesson calls it.
@@ -185,6 +187,19 @@ struct TimelineState {
   std::string problem;
 };
 
+struct PipelineViewState {
+  std::int64_t wanted = -1;  ///< -1 = the step nearest to the median
+  bool scheduled = true;     ///< the schedule with the run's own times, below
+  // What was worked out last, and from what.
+  std::string run;
+  std::vector<std::shared_ptr<const SpanTable>> tables;
+  std::int64_t made_wanted = -1;
+  StepRange made_over;
+  std::optional<PipelineRun> made;
+  std::vector<std::string> sentences;
+  std::string problem;
+};
+
 struct MemoryViewState {
   int rank = 0;
 };
@@ -215,7 +230,19 @@ struct MemoryPlay {
   FrontAnswers fronts;
 };
 
+/// A step of a pipeline of equal stages by the numbers of the form.
+struct PipelinePlay {
+  bool shown = false;
+  double message = 0;  ///< time of one, in forward passes of a rank
+  // What was drawn last, and from what.
+  std::string made_from;
+  PipelineStep made;
+  Drawing drawing;
+  std::string problem;
+};
+
 struct PlayState {
+  PipelinePlay pipeline;
   ClusterPlay cluster;
   MemoryPlay memory;
   std::string turned;  ///< key of the knob that was turned last
@@ -275,6 +302,7 @@ struct AppState {
   WatchState watch;
   CompareState compare;
   TimelineState timeline;
+  PipelineViewState pipeline;
   MemoryViewState memory;
   MapsState maps;
   PlayState play;
