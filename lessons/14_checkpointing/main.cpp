@@ -1,6 +1,6 @@
 // Run:   ./isobar run 14_checkpointing, then again with --set model.checkpoint=none
 // Watch: the memory of a rank, the time of backward, and HFU beside MFU.
-// Next:  put it together: what makes --preset mp fit into run.memory_cap, and at what price.
+// Next:  15_pipeline, where ranks hold different blocks, and what is kept depends on the order of work.
 #include "data/dataset.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"

@@ -1,11 +1,9 @@
-// Rules of memory: what a run's recorded step held and when, whether losses of two runs part, and which
-// setting fits.
+// Rules of memory: what a run's recorded step held and when, and which setting fits.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 #include <string_view>
 
 #include "analyse/parity.h"
@@ -141,44 +139,6 @@ LossesCompared losses_of(const NamedRun& base, const NamedRun& other) {
 
 std::string loss_text(const NamedRun& run) { return fmt::format("{:.5g}", run.view().summary.last_loss); }
 
-/// Place, from 0, of the first training loss that lies farther from the other run's than a share `within`, of
-/// those at equal steps; nothing where none does.
-std::optional<std::size_t> first_unequal(const NamedRun& base, const NamedRun& other, double within) {
-  const CurveRef one = base.run->series.find("train/loss"), two = other.run->series.find("train/loss");
-  std::size_t place = 0;
-  for (std::size_t i = 0; one && two && i < one.curve->y.size(); ++i) {
-    const auto at = two.curve->at_row(one.curve->row(i));
-    if (!at) continue;
-    if (std::fabs(*at - one.curve->y[i]) > within * std::fabs(one.curve->y[i])) return place;
-    ++place;
-  }
-  if (place < 2)
-    throw Cannot{fmt::format("`{}` and `{}` have no two losses at the same steps", base.name, other.name),
-                 other.name};
-  return std::nullopt;
-}
-
-constexpr std::array<std::string_view, 3> kParts = {"never", "later", "first"};
-
-Truth first_apart_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
-  const std::optional<std::size_t> place = first_unequal(base, other, number_argument(input, "within", 0));
-  Truth out;
-  out.accepted = {!place ? "never" : *place > 0 ? "later" : "first"};
-  out.figures = {{"step", place ? std::to_string(*place + 1) : "none"},
-                 {"base_loss", loss_text(base)},
-                 {"other_loss", loss_text(other)}};
-  out.text =
-      !place ? fmt::format("no loss of `{}` and `{}` is apart", base.name, other.name)
-             : fmt::format("losses of `{}` and `{}` part with value {}", base.name, other.name, *place + 1);
-  out.source = source_of(base);
-  return out;
-}
-
-void check_first_apart(const Question& question) { check_choices(question, kParts); }
-
 struct FitEntry {
   std::string key;
   double needs = 0;
@@ -250,9 +210,6 @@ const LessonRules kRules{{
   {"blocks_beside",
    "whether activations of blocks take more at their largest in `other` than in `base` (5 % are the same)",
    {direction}, {"base", "other"}, {}, blocks_beside_truth},
-  {"first_apart",
-   "when training losses of two runs part, by more than a share `within` (0): never, later (than at first), first",
-   {choice}, {"base", "other"}, {"within"}, first_apart_truth, nullptr, check_first_apart},
   {"first_fit",
    "the first choice whose formula gives `most` or less: of = [\"none 36 * {depth}\", \"block 4 * {depth} + 36\"]",
    {choice}, {"of", "most"}, {}, first_fit_truth, nullptr, check_first_fit},

@@ -5,7 +5,9 @@
 
 #include "config/toml_text.h"
 #include "core/machine.h"
+#include "core/number_text.h"
 #include "core/nvidia.h"
+#include "core/pattern.h"
 #include "core/processors.h"
 #include "course/course.h"
 #include "course/needed_runs.h"
@@ -315,6 +317,43 @@ TEST_CASE("every question is answered within three minutes on a slow laptop, wit
     }
   }
   CHECK(lessons.size() == lesson_names(project_home()).size());
+}
+
+TEST_CASE("commands of pages, hints and things to try have settings that load") {
+  // Up to the first word that is none of these: "--mine", ", then with mesh.zero=1"
+  const std::string pattern =
+      "\\./isobar (run|predict) ([0-9][0-9]_[a-z_]+)((\\s+--(set|preset|ranks|cluster|device) "
+      "[][A-Za-z0-9_.,=/-]*[]A-Za-z0-9])*)( *# is refused)?";
+  int loaded = 0;
+  for (const std::string& name : lesson_names(project_home())) {
+    for (const char* const page : {"README.md", "questions.toml"}) {
+      const std::string text = read_text_file(project_home() / "lessons" / name / page, 1 << 20);
+      for (const auto& command : matches_of(text, pattern)) {
+        if (command[6] != "") continue;
+        INFO(page << ": " << command[0]);
+        const LessonInfo lesson = read_lesson(project_home(), command[2]);
+        const bool runs_here = command[1] == "run";
+        bool is_cpu = true;
+        Settings settings;
+        for (const auto& option : matches_of(command[3], "--([a-z]+) (\\S+)")) {
+          const std::string& value = option[2];
+          is_cpu = is_cpu && option[1] != "cluster" && option[1] != "device";
+          if (option[1] == "preset") settings.preset = value;
+          if (option[1] == "ranks" && runs_here && number_of<int>(value))
+            settings.sets.push_back("run.ranks=" + value);
+          if (option[1] != "set") continue;
+          // predict takes the ranks of one model, and the limit as a question of its own.
+          if (!runs_here && value.starts_with("mesh.pp="))
+            settings.sets.push_back("run.ranks=" + value.substr(8));
+          if (runs_here || !value.starts_with("run.memory_cap=")) settings.sets.push_back(value);
+        }
+        const auto device = [&] { return std::string(is_cpu ? "cpu" : "cuda"); };
+        CHECK_NOTHROW(load_config(project_home(), lesson, settings, preset_device_kind(settings, device)));
+        ++loaded;
+      }
+    }
+  }
+  CHECK(loaded > 80);
 }
 
 TEST_CASE("what recorded runs alone tell can be told") {

@@ -10,6 +10,7 @@
 #include "made_descent.h"
 #include "record/json_line.h"
 #include "support/made_memory.h"
+#include "support/made_pipeline.h"
 #include "support/made_ranks.h"
 #include "support/made_runs.h"
 #include "support/made_spans.h"
@@ -59,6 +60,8 @@ class AllRuns {
     stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
     one_rank = ranks("one", 1);
     two_ranks = ranks("two", 2);
+    gpipe = pipeline("gpipe", PipelineForm::gpipe);
+    one_f_one_b = pipeline("1f1b", PipelineForm::one_f_one_b);
     early = traced("early", 10'000);
     late = traced("late", 50'000);
     one_path = descents_.add_three("one", {.sets = {"train.global_batch=1000"}});
@@ -70,7 +73,7 @@ class AllRuns {
   }
 
   std::filesystem::path good, other, stopped, one_rank, two_ranks, early, late, one_path, rank_paths, rising,
-      small, ring, tree, one_off, mode_off, both_off, rising_losses, less_memory;
+      small, ring, tree, one_off, mode_off, both_off, rising_losses, less_memory, gpipe, one_f_one_b;
 
  private:
   std::filesystem::path ranks(const std::string& name, int world) {
@@ -92,6 +95,12 @@ class AllRuns {
       made.write(run);
     }
     return runs_.path() / (name + "0");
+  }
+
+  std::filesystem::path pipeline(const std::string& name, PipelineForm form) {
+    std::filesystem::create_directory(runs_.path() / name);
+    MadePipeline{.form = form, .steps = 12}.write(runs_.path() / name);
+    return runs_.path() / name;
   }
 
   /// Of two ranks, whose one bucket is under way from then on, beside a backward of 50 ms.
@@ -146,6 +155,8 @@ struct RuleCase {
     made_rising,
     made_all_reduces,
     made_memory,
+    made_pipeline,
+    pipelines,
     traced,
     paths,
     path_of_ranks,
@@ -168,7 +179,7 @@ const With kFits = {
     {"lesson", {"13_zero"}}, {"preset", {"mp"}}, {"ranks", {"8"}}, {"samples", {"16"}}, {"gib", {"24"}}};
 const With kMadeAllReduce = {
     {"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}};
-
+const With kOrders = {{"from", {"gpipe"}}, {"to", {"1f1b"}}, {"ranks", {"4"}}, {"parts", {"8"}}};
 using R = RuleCase::Runs;
 const std::vector<RuleCase> kRuleCases = {
     {"best", {}, "workers", R::pair},
@@ -176,6 +187,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"gain", {{"base", {"w1"}}, {"other", {"w2"}}, {"of", {"load_us"}}}, "%", R::pair},
     {"ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::pair},
     {"value", {{"run", {"w1"}}, {"of", {"load_us"}}}, "ms", R::pair},
+    {"activations_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::traced},
     {"all_reduce_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::all_reduces},
     {"all_reduce_sums", {{"run", {"w1"}}}, "", R::all_reduces},
     {"apart_since_update", {{"run", {"w2"}}}, "", R::ranks},
@@ -197,6 +209,8 @@ const std::vector<RuleCase> kRuleCases = {
     {"fixed", {{"key", {"norms"}}}, "", R::none},
     {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
     {"gradient_spread", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::paths},
+    {"how_it_ends", {{"run", {"w1"}}}, "", R::pair},
+    {"idle_share", {{"run", {"w1"}}}, "%", R::pipelines},
     {"largest", {{"of", {"norms 3", "others 2"}}}, "", R::none},
     {"largest_class", {{"device", {"H200"}}, {"preset", {"short"}}}, "", R::none},
     {"largest_gain", {{"base", {"w1"}}}, "", R::pair},
@@ -210,6 +224,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"made_defended", kDefended, "", R::made_three},
     {"made_descent", {{"what", {"samples"}}, {"most", {"1e6"}}, {"rest", {"10"}}}, "", R::made_path},
     {"made_diverges", {}, "", R::made_rising},
+    {"made_idle", {{"least", {"1"}}}, "", R::made_pipeline},
     {"made_memory", kMadeMemory, "", R::made_memory},
     {"made_no_gain", {}, "", R::made_ranks},
     {"made_overlap", {{"track", {"upload"}}, {"stage", {"forward"}}, {"share", {"90"}}}, "", R::made},
@@ -229,6 +244,8 @@ const std::vector<RuleCase> kRuleCases = {
     {"refit", {{"term", {"jitter=0"}}}, "", R::none},
     {"replica_distance", {{"run", {"w2"}}}, "", R::ranks},
     {"ring_overtakes", {{"base", {"w1"}}, {"other", {"w2"}}}, "MB", R::all_reduces},
+    {"schedule_check", {{"rows", {"0F0,0B0"}}, {"key", {"runs"}}}, "", R::none},
+    {"schedules_beside", kOrders, "", R::none},
     {"sends_and_holds", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
     {"skill", {{"run", {"w1"}}}, "", R::pair},
     {"skips", {}, "", R::pair},
@@ -237,6 +254,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"step_overhead", {}, "", R::paths},
     {"straggler", {{"run", {"w2"}}}, "", R::ranks},
     {"to_target", {{"loss", {"0.25"}}, {"of", {"samples"}}}, "", R::pair},
+    {"waits_most", {{"run", {"w1"}}}, "", R::pipelines},
 };
 
 const RuleCase& case_of(const Rule& rule) {
@@ -274,6 +292,10 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
           .of_lesson("06_ddp")
           .made(all.one_rank)
           .made(all.two_ranks);
+    case R::pipelines:
+      return asked(one, all.gpipe, all.one_f_one_b, "15_pipeline");
+    case R::made_pipeline:
+      return AskedRule(one.rule, one.with, one.unit).of_lesson("15_pipeline").made(all.gpipe);
     case R::made_three:
       return AskedRule(one.rule, one.with, one.unit)
           .made(all.good)
