@@ -83,6 +83,14 @@ TABLE
   done
   printf 'course|offload-13|25|150|alone|recorded 13_zero offload %s|-\n' \
     "$base --set mesh.zero=1 --set mesh.offload=optimizer --set train.steps=20 --set run.device=cuda"
+  # All stages on one GPU: micro-batches one behind the other, and what it costs to take backward apart.
+  for way in 1f1b zb_h1; do
+    printf 'course|pipeline-%s-15|15|120|alone|recorded 15_pipeline pipeline-%s %s|' $way $way \
+      "$base --set mesh.schedule=$way --set train.steps=30 --set run.device=cuda"
+    if [ $way != zb_h1 ]; then echo -; else
+      echo "recorded 15_pipeline rehearsed-pipeline-zb_h1 --preset cpu_micro $synthetic --set mesh.schedule=zb_h1 --set train.steps=6 --set run.device=cpu"
+    fi
+  done
   local eager='--no-compile --only 04-amp --only 05-eager --only 08-eager --pairs 5'
   cat <<TABLE
 figures|normalise|10|150|alone|bench normalise --out \$folder/normalise.json|-

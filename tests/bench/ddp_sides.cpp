@@ -41,8 +41,9 @@ DdpSide::DdpSide(const std::string& name, const std::vector<std::string>& words,
     std::vector<std::string> command = rank == 1 ? wire.enter : std::vector<std::string>();
     command.insert(command.end(), words.begin(), words.end());
     ranks_.push_back(std::make_unique<Worker>(fmt::format("{}, rank {}", name, rank), command, variables,
-                                              folder / fmt::format("{}.log", ranks_.size()), kPatience_s));
+                                              folder / fmt::format("{}.log", ranks_.size()), 0));
   }
+  for (const auto& rank : ranks_) rank->hear(kPatience_s);  // they start together
 }
 
 std::vector<nlohmann::json> DdpSide::ask(const std::string& command) {

@@ -1,6 +1,6 @@
-// One rank of the step of `bench ddp`, `bench compress` and `bench zero`. Usage: bench_ddp_worker FOLDER,
-// which holds case.json, in the environment of a rank; rank 0 writes the weights and batches that both sides
-// use. Then it answers commands (worker.h), which all ranks must get.
+// One rank of the step of `bench ddp`, `bench compress`, `bench zero` and `bench pipeline`. Usage:
+// bench_ddp_worker FOLDER, which holds case.json, in the environment of a rank; rank 0 writes the weights and
+// batches that both sides use. Then it answers commands (worker.h), which all ranks must get.
 #include <malloc.h>
 
 #include <chrono>
@@ -25,6 +25,7 @@
 #include "model/fused_vit.h"
 #include "model/relative_l2.h"
 #include "model/vit.h"
+#include "pipeline/pipeline.h"
 #include "shard/sharded_states.h"
 #include "support/bucket_way.h"
 #include "support/named.h"
@@ -139,6 +140,66 @@ class ShardedReplica {
   std::optional<FusedAdam> adam_;
 };
 
+/// The stages of one rank of `comm`, as in lesson 15. In a group of one the whole model and no pipeline: all
+/// micro-batches one behind the other.
+class StagedReplica {
+ public:
+  StagedReplica(const VitShape& shape, const Config& config, const fs::path& weights, Comm& comm)
+      : optim_(config.optim),
+        scaler_({.mode = AmpMode::none}, at::kCPU),
+        parts_(config.train.accumulate),
+        model_(parameters_, shape, {}, AttentionKind::automatic, {}, stages_here(comm, config)) {
+    parameters_.materialise(kSeed, at::kCPU);
+    load_weights(parameters_, weights, &comm);
+    adam_.emplace(parameters_, optim_, FusionConfig{});
+    if (comm.size() > 1) pipeline_.emplace(model_, comm, config);
+  }
+
+  at::Tensor step(const Batch& batch) {
+    parameters_.zero_gradients();
+    const at::Tensor loss = pipeline_ ? in_stages(batch) : in_turn(batch);
+    adam_->step(optim_.lr, scaler_);
+    return loss;
+  }
+
+ private:
+  at::Tensor in_turn(const Batch& batch) {
+    const std::int64_t samples = batch.size() / parts_;
+    at::Tensor sum;
+    for (std::int64_t begin = 0; begin < batch.size(); begin += samples) {
+      const at::Tensor loss =
+          model_.loss(batch.input.narrow(0, begin, samples), batch.target.narrow(0, begin, samples))
+              .div(parts_);
+      loss.backward();
+      sum = sum.defined() ? sum.add(loss.detach()) : loss.detach();
+    }
+    return sum;
+  }
+
+  at::Tensor in_stages(const Batch& batch) {
+    pipeline_->begin(batch);
+    for (const PipelineAction& next : pipeline_->actions()) {
+      at::Tensor in = pipeline_->receive(next), out;
+      if (next.work == PipelineWork::forward)
+        out = pipeline_->forward(next, in);
+      else if (next.work == PipelineWork::weight)
+        pipeline_->weights(next);
+      else
+        out = pipeline_->backward(next, in, scaler_);
+      pipeline_->send(next, out);
+    }
+    return pipeline_->finish();
+  }
+
+  OptimConfig optim_;
+  GradScaler scaler_;
+  std::int64_t parts_;
+  Parameters parameters_;
+  FusedVit model_;
+  std::optional<FusedAdam> adam_;
+  std::optional<Pipeline> pipeline_;
+};
+
 class Rank {
  public:
   explicit Rank(const fs::path& folder)
@@ -164,16 +225,18 @@ class Rank {
 
   /// reset MODEL BACKEND SYNC [RANK START]: from now on the step of this kind, from the first weights. MODEL:
   /// plain, fused. RANK above 0: by PowerSGD behind the first START steps, in one bucket, as the peer does
-  /// it. reset fused BACKEND buckets zero STAGE: with states that are shared out.
+  /// it. reset fused BACKEND buckets zero STAGE: with states that are shared out. reset fused BACKEND buckets
+  /// pipeline SCHEDULE PARTS CHUNKS: cut by depth.
   Json reset(const Words& words) {
     CommConfig config;
     config.backend = testing::named<BackendKind>(words.at(1));
     config.sync = testing::named<SyncKind>(words.at(2));
+    const bool is_cut = words.size() > 3 && words.at(3) == "pipeline";
     const bool shares_out = words.size() > 3 && words.at(3) == "zero";
     config.timeout_s = 60;
     config.probe = false;
     if (config.backend == BackendKind::gloo) config.interface = std::getenv("GLOO_SOCKET_IFNAME");
-    if (words.size() > 3 && !shares_out && words.at(3) != "0") {
+    if (words.size() > 3 && !shares_out && !is_cut && words.at(3) != "0") {
       config.compress = CompressKind::powersgd;
       config.compress_rank = std::stoi(words.at(3));
       config.compress_start = std::stoi(words.at(4));
@@ -186,12 +249,17 @@ class Rank {
       comms_.emplace(words.at(1), Comm(environment, config, false));
     }
     Comm& comm = comms_.at(words.at(1));
-    if (shares_out) {
+    if (shares_out || is_cut) {
       Config whole;
       whole.optim = optim_;
       whole.comm = config;
-      whole.mesh.zero = std::stoi(words.at(4));
-      step_ = steps_of(std::make_shared<ShardedReplica>(shape_, whole, weights_, comm));
+      if (is_cut) {
+        set_pipeline(whole, words);
+        step_ = steps_of(std::make_shared<StagedReplica>(shape_, whole, weights_, comm));
+      } else {
+        whole.mesh.zero = std::stoi(words.at(4));
+        step_ = steps_of(std::make_shared<ShardedReplica>(shape_, whole, weights_, comm));
+      }
     } else {
       step_ = steps_of(std::make_shared<Replica>(words.at(0) == "fused", shape_, optim_, weights_, comm,
                                                  config, folder_ / "factors.safetensors"));
@@ -225,7 +293,20 @@ class Rank {
   }
 
  private:
+  void set_pipeline(Config& config, const Words& words) const {
+    config.model.embed = shape_.embed;
+    config.model.depth = shape_.depth;
+    config.model.heads = shape_.heads;
+    config.model.patch = shape_.patch;
+    config.mesh.pp = environment_.world;
+    config.mesh.schedule = testing::named<PipelineForm>(words.at(4));
+    config.train.accumulate = std::stoi(words.at(5));
+    config.mesh.chunks = std::stoi(words.at(6));
+  }
+
+  /// Each rank has its samples of a joint batch; where ranks share one model, all of them ("whole_batches").
   void make_batches(const fs::path& file) {
+    const bool whole = sheet_.value("whole_batches", false);
     const std::vector<std::int64_t> sizes = {sheet_["batch"], shape_.channels, shape_.height, shape_.width};
     NamedTensors tensors;
     for (int i = 0; i < sheet_["batches"]; ++i) {
@@ -233,7 +314,8 @@ class Rank {
       for (auto [tensor, name] : {std::pair(&batch.input, "input."), std::pair(&batch.target, "target.")}) {
         const at::Tensor joint = random_field(name + std::to_string(i), sizes);
         tensors.emplace_back(name + std::to_string(i), joint);
-        *tensor = joint.slice(0, environment_.rank, joint.size(0), environment_.world).contiguous();
+        *tensor =
+            whole ? joint : joint.slice(0, environment_.rank, joint.size(0), environment_.world).contiguous();
       }
       batches_.push_back(batch);
     }

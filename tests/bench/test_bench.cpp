@@ -90,6 +90,30 @@ TEST_CASE("a bench that is cut off keeps its rows, and one that cannot be measur
   CHECK_FALSE(written().contains("complete"));
 }
 
+TEST_CASE("a row is divided by another one with the spread of both, and not at all without it") {
+  PairedRow whole = row_of({10, 10, 10}, {30, 30, 30});
+  const PairedRow part = {"model", "ms", "PyTorch", {5, 5, 5, 5}, {10, 20, 10, 20}};
+  CHECK_FALSE(row_json(whole).contains("divided"));
+  divide(whole, part);
+  REQUIRE(whole.divided);
+  CHECK(whole.divided->value == Approx(3 / std::sqrt(8)));   // 3 over the mean of 2, 4, 2 and 4
+  const double half = 3.1824 * std::log(2) / std::sqrt(12);  // 3 degrees of freedom: only `part` varies
+  CHECK(whole.divided->least == Approx(whole.divided->value * std::exp(-half)));
+  CHECK(whole.divided->most == Approx(whole.divided->value * std::exp(half)));
+  CHECK(row_json(whole)["divided_by"] == "model");
+  CHECK(row_json(whole)["divided"] == Approx(3 / std::sqrt(8)));
+  CHECK(row_json(whole)["divided_min"] < row_json(whole)["divided"]);
+  CHECK(row_json(whole)["divided_max"] > row_json(whole)["divided"]);
+  PairedRow few = row_of({10, 10}, {30, 30});
+  divide(few, part);
+  CHECK_FALSE(few.divided);
+  CHECK(row_json(few)["divided_by"] == "model");
+  CHECK(row_json(few)["divided"].is_null());
+  CHECK(row_json(few)["divided_min"].is_null());
+  divide(whole, few);
+  CHECK_FALSE(whole.divided);
+}
+
 TEST_CASE("of rates more is better") {
   PairedRow row = row_of({20, 22, 21}, {10, 11, 10.5});
   row.unit = "GB/s";
@@ -210,6 +234,10 @@ TEST_CASE("a worker that cannot work is an error with its name and its last word
   CHECK_THAT(start({"sleep", "60"}, 1), says("no answer within 1 s"));
   CHECK_THAT(error_of([&] { Worker("x", {"/no/such/program"}, {}, folder / "log", 5); }, Exit::bad_input),
              says("/no/such/program"));
+  Worker not_waited_for("the worker", {"ls", "/no/such/place"}, {}, folder / "log", 0);
+  CHECK_THAT(error_of([&] { not_waited_for.hear(20); }, Exit::failed), says("ended before it answered"));
+  Worker late("the worker", {"sh", "-c", "echo '{\"ready\": true}' >&3"}, {}, folder / "log", 0);
+  CHECK(late.hear(20)["ready"] == true);
 }
 
 TEST_CASE("bench telemetry measures, and prints one JSON object and nothing else", "[.][nightly]") {

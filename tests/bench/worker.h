@@ -14,7 +14,8 @@ namespace isobar {
 class Worker {
  public:
   /// Starts `words` (found in PATH; `environment`: "NAME=value" beside ours) with commands on its standard
-  /// input and answers on its descriptor 3; what it prints goes to `log`. Waits until it is ready.
+  /// input and answers on its descriptor 3; what it prints goes to `log`. Waits until it is ready; with
+  /// `deadline_s` = 0 it does not, and the first answer to `hear` is that it is.
   Worker(std::string name, const std::vector<std::string>& words, const std::vector<std::string>& environment,
          const std::filesystem::path& log, int deadline_s);
   /// Ends its input, and kills it if it stays.
