@@ -11,8 +11,8 @@ from pathlib import Path
 # Folders of a wing: left may not include right, those of one step are equals and do not include each other. What trains and what reads
 # runs may include all of base, and nothing of each other.
 WINGS = {
-    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["samples", "formula", "check", "jobs", "exercise", "draw"], ["cluster"], ["running", "start"]],
-    "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["shard"], ["compress"], ["faults"], ["run"]],
+    "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["pipeline"], ["samples", "formula", "check", "jobs", "exercise", "draw"], ["cluster"], ["running", "start"]],
+    "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["shard", "pipeline"], ["compress"], ["faults"], ["run"]],
     "reading": [["log"], ["analyse"], ["plot", "course", "imported"], ["page"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.

@@ -1,7 +1,7 @@
 # Cases of run.sh: what `submit` promises, on a real Slurm. Each runs in a folder of its own with set -e.
 # shellcheck shell=bash
 training=(trains_over_two_nodes without_srun_alone lost_rank_is_named clocks_may_differ warned_goes_on_bit_for_bit)
-waits=(slow_link_is_seen scale_over_jobs model_over_two_nodes cancel_ends_for_good warned_at_any_moment
+waits=(slow_link_is_seen scale_over_jobs model_over_two_nodes stages_over_two_nodes cancel_ends_for_good warned_at_any_moment
   lost_node_goes_on_elsewhere time_limit_goes_on)
 
 prepare_data() {
@@ -103,6 +103,37 @@ assert len(mine) == len(theirs) == 40
 far = max(abs(a - b) for a, b in zip(mine, theirs))
 print("FIGURE largest difference of 40 losses:", far)
 assert far <= 1e-4
+PYTHON
+}
+
+# Two models of 2 x 2 ranks, four ranks on each of two nodes, train as one process does; sums of two models have another order.
+case_stages_over_two_nodes() {
+  local common=(--preset cpu_micro --set "data.root=$world/data" --set amp.mode=none --set run.threads=1 --set comm.probe=false
+    --set comm.timeout_s=60 --set train.report_every=1 --set train.steps=10 --set train.global_batch=8 --set data.limit_valid=8 --set model.embed=32)
+  # Stages lie on two nodes, and ranks that share layers on one.
+  isobar submit 15_pipeline --nodes 2 --ranks-per-node 4 --run-dir run "${common[@]}" --set mesh.tp=2 --set mesh.pp=2 --set mesh.order=tp-dp-pp \
+    --set mesh.zero=1 --set train.accumulate=2 >submitted
+  job=$(sed -n 's/^job \([0-9]*\) .*/\1/p' submitted)
+  grep -q "^#SBATCH --nodes=2" run/job.sbatch
+  grep -q "ntasks-per-node=4" run/job.sbatch
+  wait_for is_over
+  [ "$(state)" = COMPLETED ]
+  grep -q "2 models of 4 ranks each: tp 2 x pp 2 x dp 2" run/console.log
+  [ "$(figure 'lines[0]["replicas"]')" = 2 ]
+  [ "$(figure 'all(step["pipe_calls"] == 2 for step in steps)')" = True ]
+  isobar run 15_pipeline --run-dir alone "${common[@]}" >alone.log
+  python3 - run alone <<'PYTHON'
+import json, sys
+
+def losses(run):
+    lines = [json.loads(line) for line in open(run + "/rank-0000.jsonl")]
+    return [line["loss"] for line in lines if line["kind"] == "step"]
+
+mine, theirs = losses(sys.argv[1]), losses(sys.argv[2])
+assert len(mine) == len(theirs) == 10
+far = max(abs(a - b) for a, b in zip(mine, theirs))
+print("FIGURE largest difference of 10 losses:", far)
+assert far <= 1e-5
 PYTHON
 }
 
