@@ -43,8 +43,10 @@ def arrows():
             inner = {folder for step in WINDOW for folder in step} if room == "gui" else set()
             for _, name in includes(path.read_text()):
                 first = name.split("/")[0]
-                if "/" in name and first in homes and first not in inner and homes[first] != room:
-                    out[room, homes[first]] += 1
+                # Two wings may have a folder of one name: the header decides.
+                home = next((wing for wing in WINGS if (ROOT / "engine" / wing / name).exists()), homes.get(first))
+                if "/" in name and first in homes and first not in inner and home != room:
+                    out[room, home] += 1
     return out
 
 
