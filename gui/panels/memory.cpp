@@ -236,7 +236,8 @@ void draw_memory(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   std::vector<std::string> ids;
   for (const auto& run : runs) {
     if (const auto timeline = memory_of(*run, state.memory.rank)) {
-      shown.push_back({runs.size() > 1 ? title_of(*run) : "", *timeline, run->view.memory});
+      shown.push_back({runs.size() > 1 ? title_of(*run) : "", *timeline,
+                       run->detail->memory_planned.at(static_cast<std::size_t>(state.memory.rank))});
       ids.push_back(run->name);
     }
   }

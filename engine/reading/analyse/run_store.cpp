@@ -240,6 +240,7 @@ bool RunStore::read_stream(Run& run) {
 /// A file that is there is read once; one that cannot be is named, and the run's other parts are shown.
 void RunStore::read_memories(Run& run, std::size_t ranks) {
   run.detail.memory.resize(ranks);
+  run.detail.memory_planned.resize(ranks);
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const Stamp stamp = stamp_of(RunFolder{run.entry.folder}.memory_file(static_cast<int>(rank)));
     if (run.memory_stamps.size() <= rank) run.memory_stamps.resize(rank + 1);
@@ -247,6 +248,7 @@ void RunStore::read_memories(Run& run, std::size_t ranks) {
     try {
       run.detail.memory[rank] =
           std::make_shared<const MemoryTimeline>(read_memory(run.entry.folder, static_cast<int>(rank)));
+      run.detail.memory_planned[rank] = read_ends(run.entry.folder, static_cast<int>(rank)).view().memory;
       run.detail.memory_problem.clear();
     } catch (const Error& error) {
       run.detail.memory_problem = printable(error.what() + (", " + error.where()), 400);

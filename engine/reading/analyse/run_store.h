@@ -33,6 +33,8 @@ struct RunDetail {
   std::vector<std::shared_ptr<const SpanTable>>
       spans;  ///< spans of the first kMostSpanRanks ranks; null without any
   std::vector<std::shared_ptr<const MemoryTimeline>> memory;  ///< memory of as many ranks; null without any
+  /// Bytes by category that were predicted for them; stages of a pipeline differ.
+  std::vector<std::vector<std::pair<std::string, std::uint64_t>>> memory_planned;
   std::string memory_problem;  ///< why one of them cannot be read; "" = nothing
 };
 

@@ -164,7 +164,7 @@ void show_memory(const fs::path& run, int rank, const NamedFile& svg, bool json)
     throw Error(fmt::format("the run has no rank {}", rank), "--rank",
                 view.summary.world == 1 ? "it is of one process: leave it out"
                                         : fmt::format("from 0 to {}", view.summary.world - 1));
-  MemoryRun shown{printable(run.filename().string()), read_memory(run, rank), view.memory};
+  MemoryRun shown = memory_run(run, printable(run.filename().string()), rank);
   if (view.summary.world > 1) shown.label += fmt::format(", rank {} of {}", rank, view.summary.world);
   print_memory({shown}, svg, json);
 }

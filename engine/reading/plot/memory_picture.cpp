@@ -273,7 +273,7 @@ std::string memory_alt(const MemoryRun& run) {
 }  // namespace
 
 MemoryRun memory_run(const std::filesystem::path& run, const std::string& label, int rank) {
-  return {label, read_memory(run, rank), glance(run).memory};
+  return {label, read_memory(run, rank), read_ends(run, rank).view().memory};
 }
 
 std::vector<MemoryRun> memory_runs(const std::vector<ShownRun>& runs) {

@@ -126,18 +126,24 @@ TEST_CASE("show --memory and compare --memory refuse what does not go with them"
              says("--replace"));
 }
 
-TEST_CASE("ranks have files of their own") {
+TEST_CASE("ranks have files of their own, and plans of their own") {
   const Shown shown;
   const fs::path run = shown.runs.path() / "two";
   fs::create_directory(run);
-  MadeRanks().write(run);
+  const auto planned = [](int rank) {
+    return JsonLine("note")
+        .add("text", "memory")
+        .add("weights_bytes", rank == 0 ? 7'000'000 : 1'500'000)
+        .text();
+  };
+  MadeRanks{.notes = planned}.write(run);
   MemoryTimeline one = made_memory({.blocks = 2});
   one.rank = 1;
   write_memory(run, one);
   CHECK_THAT(shown.refused({"show", run.string(), "--memory"}), says("memory-0000.jsonl"));
   const ProcessResult text = shown.run({"show", run.string(), "--memory", "--rank", "1"});
   REQUIRE(text.code == 0);
-  CHECK_THAT(text.out, says("rank 1"));
+  CHECK_THAT(text.out, says("rank 1") && says("1.50 MB") && !says("7.00 MB"));
 }
 
 }  // namespace isobar::test_memory_report
