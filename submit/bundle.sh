@@ -30,7 +30,8 @@ done
 # The rule of the programs (engine/base/core/named_file.h).
 [ ! -L "$out" ] || [ -e "$out" ] || die "it is a link that leads nowhere" "$out" "name another file" 2
 [ ! -e "$out" ] || [ -f "$out" ] || die "it exists and is not a file" "$out" "name another file" 2
-[ ! -e "$out" ] || [ -n "$replace" ] || [[ $(tar -tf "$out" 2>/dev/null | head -n 1) = isobar-bundle/* ]] ||
+first_of() { { tar -tf "$1" || python3 -m tarfile -l "$1"; } 2>/dev/null | head -n 1; }  # tar reads .xz where there is xz
+[ ! -e "$out" ] || [ -n "$replace" ] || [[ $(first_of "$out") = isobar-bundle/* ]] ||
   die "the file is there, and is no bundle of ours" "$out" "name another file; --replace writes over it" 2
 [ -z "$dry" ] || exit 0
 [ ! -L "$out" ] || out=$(readlink -f "$out")
@@ -91,9 +92,18 @@ commit=$(timeout -k 5 20 git -C "$home" rev-parse HEAD 2>/dev/null) && [[ $commi
 echo "$commit" >"$bundle/commit"
 
 # Programs hold much the same code: a dictionary longer than the largest one finds it again in the next.
-if [[ $out = *.gz ]]; then pack=(gzip); else pack=(xz -T1 "--lzma2=preset=1,dict=32MiB"); fi
-command -v "${pack[0]}" >/dev/null || die "there is no ${pack[0]} here to pack with" "$out" "./isobar bundle isobar.tar.gz, or install it"
-tar -C "$work" --owner=0 --group=0 --sort=name -cf - isobar-bundle | "${pack[@]}" >"$out.part-$$"
+pack() {
+  if [[ $out = *.gz ]]; then
+    gzip
+  elif command -v xz >/dev/null; then
+    xz -T1 --lzma2=preset=1,dict=32MiB
+  else
+    python3 -c 'import lzma, shutil, sys
+with lzma.open(sys.stdout.buffer, "wb", filters=[{"id": lzma.FILTER_LZMA2, "preset": 1, "dict_size": 1 << 25}]) as out:
+    shutil.copyfileobj(sys.stdin.buffer, out)'
+  fi
+}
+tar -C "$work" --owner=0 --group=0 --sort=name -cf - isobar-bundle | pack >"$out.part-$$"
 size=$(stat -c %s "$out.part-$$")
 [ "$size" -lt $most_bytes ] || die "the bundle would have $(megabytes "$size"); at most $(megabytes $most_bytes) are meant to travel" "$out" "$([[ $out != *.gz ]] || echo "a name in .tar.xz, or ")leave programs out of $build/bin"
 mv "$out.part-$$" "$out"

@@ -31,8 +31,8 @@ pack() {
   touch "$TREE/tests/bench/peers/step_peer.py"
   echo golden >"$TREE/tests/reference/a.safetensors"
   CODE=0
-  OUT=$("$TREE/submit/bundle.sh" "$WORLD/b.tar.xz" 2>&1) || CODE=$?
-  tar -xf "$WORLD/b.tar.xz" -C "$WORLD/there"
+  OUT=$("$TREE/submit/bundle.sh" "$WORLD/b.tar.gz" 2>&1) || CODE=$?
+  tar -xzf "$WORLD/b.tar.gz" -C "$WORLD/there"
 }
 case_bundle_writes_over_nothing_else() {
   after pack
@@ -41,7 +41,7 @@ case_bundle_writes_over_nothing_else() {
     CODE=0
     OUT=$("$TREE/submit/bundle.sh" "$@" 2>&1) || CODE=$?
   }
-  again "$WORLD/b.tar.xz"
+  again "$WORLD/b.tar.gz"
   expect "a bundle is packed again" [ "$CODE" = 0 ]
   echo thesis >"$WORLD/thesis.tar.gz"
   ln -s nowhere "$WORLD/link.tar.gz"
@@ -424,13 +424,13 @@ case_bundle_on_the_wrong_machine() {
 case_bundle_with_wrong_words() {
   after pack
   local words
-  for words in '' '--what' 'a b' "$WORLD/no/such/folder/b.tar.xz" "$WORLD"; do
+  for words in '' '--what' 'a b' "$WORLD/no/such/folder/b.tar.gz" "$WORLD"; do
     CODE=0
     # shellcheck disable=SC2086  # words
     OUT=$("$TREE/submit/bundle.sh" $words 2>&1) || CODE=$?
     expect "\"$words\": code 2" [ "$CODE" = 2 ]
   done
-  isobar --no-cuda bundle "$WORLD/no/such/folder/b.tar.xz"
+  isobar --no-cuda bundle "$WORLD/no/such/folder/b.tar.gz"
   expect "./isobar bundle: code 2" [ "$CODE" = 2 ]
   expect "before anything is brought or built" [ ! -s "$WORLD/calls" ]
   rm -r "$TREE/build/bin"

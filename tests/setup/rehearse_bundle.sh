@@ -32,7 +32,7 @@ if [ "${ISOBAR_IN_BARE:-}" != 1 ]; then
   code=0
   nvcc=${CUDACXX:-$(type -P nvcc || echo /usr/local/cuda/bin/nvcc)}
   if [ -x "$nvcc" ] && [ -f "$build/lib/libisobar_cuda.so" ]; then
-    tar -xf "$work/root/root/isobar.tar.xz" -C "$work"
+    python3 -m tarfile -e "$work/root/root/isobar.tar.xz" "$work"
     plugin=$work/isobar-bundle/lib/libisobar_cuda.so
     if CUDACXX=$nvcc ISOBAR_TORCH=$peers/torch "$work/isobar-bundle/run.sh" rebuild-plugin 90 >"$work/log" 2>&1 &&
       ! cmp -s "$plugin" "$plugin.before" && python3 "$source/tests/repo/check_cuda_binary.py" "$plugin" 90 >>"$work/log" 2>&1; then
