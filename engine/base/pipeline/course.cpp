@@ -130,15 +130,6 @@ class CourseClock {
   double now_ = 0;
 };
 
-int peak_of(const std::vector<PipelineAction>& row) {
-  int kept = 0, peak = 0;
-  for (const PipelineAction& action : row) {
-    if (action.work == PipelineWork::forward) peak = std::max(peak, ++kept);
-    if (action.work == PipelineWork::backward || action.work == PipelineWork::weight) --kept;
-  }
-  return peak;
-}
-
 }  // namespace
 
 PipelineCosts PipelineCosts::equal(int stages, double forward_us, double input_us, double weight_us,
@@ -161,14 +152,16 @@ PipelineCourse course_of(const PipelineSchedule& schedule, const PipelineCosts& 
   PipelineCourse out;
   for (const auto& row : CourseClock(schedule, costs).run()) {
     double busy = 0;
+    KeptCount kept;
     for (const PlacedAction& placed : row) {
+      kept.pass(placed.action.work);
       busy += placed.end_us - placed.begin_us;
       out.step_us = std::max(out.step_us, placed.end_us);
       out.actions.push_back(placed);
     }
     out.busy_us.push_back(busy);
+    out.peak_kept.push_back(kept.most());
   }
-  for (const auto& row : schedule.ranks) out.peak_kept.push_back(peak_of(row));
   return out;
 }
 

@@ -25,6 +25,21 @@ struct PipelineCosts {
                              double message_us = 0);
 };
 
+/// Micro-batches whose activations a rank keeps while its actions pass in order: from F to B, or to W,
+/// counted by stage.
+class KeptCount {
+ public:
+  void pass(PipelineWork work) {
+    if (work == PipelineWork::forward && ++now_ > most_) most_ = now_;
+    if (work == PipelineWork::backward || work == PipelineWork::weight) --now_;
+  }
+  int most() const { return most_; }
+
+ private:
+  int now_ = 0;
+  int most_ = 0;
+};
+
 struct PlacedAction {
   int rank = 0;
   PipelineAction action = {};

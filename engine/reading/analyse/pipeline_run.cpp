@@ -70,19 +70,12 @@ std::set<int> stages_in(const RankSteps& steps) {
   return out;
 }
 
-int most_kept(const std::vector<PlacedAction>& row) {
-  int kept = 0, out = 0;
-  for (const PlacedAction& one : row) {
-    if (one.action.work == PipelineWork::forward) out = std::max(out, ++kept);
-    if (one.action.work == PipelineWork::backward || one.action.work == PipelineWork::weight) --kept;
-  }
-  return out;
-}
-
 /// Times of a rank that lie across each other are cut, so that no two of its actions run at once.
 void add_row(PipelineCourse& course, std::vector<PlacedAction> row, double origin_us) {
   double busy_us = 0, free_us = 0;
+  KeptCount kept;
   for (PlacedAction& one : row) {
+    kept.pass(one.action.work);
     one.begin_us = std::max(one.begin_us - origin_us, free_us);
     one.end_us = std::max(one.end_us - origin_us, one.begin_us);
     free_us = one.end_us;
@@ -91,7 +84,7 @@ void add_row(PipelineCourse& course, std::vector<PlacedAction> row, double origi
   }
   course.step_us = std::max(course.step_us, free_us);
   course.busy_us.push_back(busy_us);
-  course.peak_kept.push_back(most_kept(row));
+  course.peak_kept.push_back(kept.most());
 }
 
 struct PipelineRows {
