@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "config/anemoi_keys.h"
 #include "core/error.h"
 #include "core/text.h"
 #include "core/utf8.h"
@@ -80,9 +81,11 @@ const Key& find_key(const std::vector<Key>& keys, const TomlEntry& entry) {
   const auto found =
       std::find_if(keys.begin(), keys.end(), [&](const Key& key) { return key.name == entry.key; });
   if (found != keys.end()) return *found;
+  const std::string anemoi = key_of_anemoi(entry.key);
   const bool means_lr = is_one_of(entry.key, {"optim.rate", "optim.learning_rate"});
   throw Error("there is no key \"" + printable(entry.key, 80) + "\"", entry.origin,
-              did_you_mean(means_lr ? "optim.lr" : entry.key, names_of(keys), kSeeBase));
+              anemoi.empty() ? did_you_mean(means_lr ? "optim.lr" : entry.key, names_of(keys), kSeeBase)
+                             : "it is " + anemoi + " here");
 }
 
 bool put(const KeyPlace& place, const TomlValue& value) { return std::visit(Assign{value}, place); }

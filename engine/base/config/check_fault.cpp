@@ -8,7 +8,7 @@ namespace isobar {
 namespace {
 
 /// One thing that faults need: the text where it is missing, and what would help. Both may name {fault},
-/// {device}, {amp}, {tp}, {ranks}, {more_ranks} and {batch}.
+/// {device}, {amp}, {tp}, {cp}, {ranks}, {more_ranks} and {batch}.
 struct Need {
   bool (*asked)(const FaultRow& row);
   bool (*missing)(const Config& config, bool on_cuda);
@@ -24,6 +24,10 @@ bool is(const FaultRow& row) {
 template <Shows... places>
 bool shows(const FaultRow& row) {
   return ((row.shows == places) || ...);
+}
+
+std::int64_t tokens_of_sample(const Config& c) {
+  return c.data.grid[0] / c.model.patch * (c.data.grid[1] / c.model.patch);
 }
 
 constexpr const char* kFusionIsOff = "the fault {fault} is one of a fusion that is off";
@@ -42,7 +46,14 @@ constexpr Need kNeeds[] = {
      "the fault {fault} is one of layers that are split over ranks, and mesh.tp is 1", "--set mesh.tp=2"},
     {shows<Shows::between_stages>, [](const Config& c, bool) { return c.mesh.pp == 1; },
      "the fault {fault} is one of stages of a model, and mesh.pp is 1", "--ranks 2 --set mesh.pp=2"},
-    {shows<Shows::between_replicas>, [](const Config& c, bool) { return replicas(c) == 1; },
+    {shows<Shows::between_tokens>, [](const Config& c, bool) { return c.mesh.cp == 1; },
+     "the fault {fault} is one of ranks that share tokens, and mesh.cp is 1", "--ranks 2 --set mesh.cp=2"},
+    {shows<Shows::in_ensembles>, [](const Config& c, bool) { return members(c) == 1; },
+     "the fault {fault} is one of members of an ensemble, and a sample has one", "--set mesh.members_per_device=2"},
+    {shows<Shows::in_read_groups>, [](const Config& c, bool) { return c.data.read_group == 1; },
+     "the fault {fault} is one of ranks that read together, and data.read_group is 1",
+     "--ranks 2 --set mesh.gpus_per_model=2 --set data.read_group=2"},
+    {shows<Shows::between_replicas>, [](const Config& c, bool) { return models(c) == 1; },
      "the fault {fault} is one between replicas, and all {ranks} ranks share one model", "--ranks {more_ranks}"},
 
     {is<Fault::no_scaler, Fault::scale_too_high>,
@@ -77,6 +88,20 @@ constexpr Need kNeeds[] = {
      "--set train.accumulate=4"},
     {is<Fault::no_loss_scale>, [](const Config& c, bool) { return c.train.accumulate == 1; },
      "the fault no_loss_scale leaves out a division by train.accumulate, which is 1", "--set train.accumulate=4"},
+    {is<Fault::assume_even>,
+     [](const Config& c, bool) { return tokens_of_sample(c) % c.mesh.cp == 0; },
+     "the fault assume_even takes uneven shares of tokens for even ones, and with mesh.cp = {cp} they are even",
+     "another mesh.cp"},
+    {is<Fault::no_init_sync>, [](const Config& c, bool) { return !c.train.init.empty(); },
+     "the fault no_init_sync is one of drawing the first weights, and train.init brings them",
+     "leave out train.init"},
+    {is<Fault::ens_gradient_small, Fault::ens_other_dates>,
+     [](const Config& c, bool) { return models_of_ensemble(c) == 1; },
+     "the fault {fault} is one between the models of an ensemble, and each has one",
+     "--ranks {more_ranks} --set mesh.gpus_per_ensemble={more_ranks}"},
+    {is<Fault::ens_members_wrong>, [](const Config& c, bool) { return ranks_of_model(c) == 1; },
+     "the fault ens_members_wrong counts the ranks of a model as members, and a model has one",
+     "--ranks 2 --set mesh.gpus_per_model=2 --set mesh.members_per_device=2"},
     {is<Fault::lr_baked_in>, [](const Config& c, bool) { return c.graph.scope == GraphScope::model; },
      "the learning rate is no part of a recording of graph.scope = model", "--set graph.scope=step"},
     {is<Fault::same_seed_shards>, [](const Config& c, bool) { return !c.train.init.empty(); },
@@ -149,7 +174,7 @@ constexpr Need kNeeds[] = {
 void check_keys(const FaultSetting& fault, const Config& config) {
   const std::int64_t ranks = config.run.ranks;
   const bool strikes_one =
-      row_of(fault.fault).takes("rank") || (fault.fault == Fault::inject_inf && replicas(config) > 1);
+      row_of(fault.fault).takes("rank") || (fault.fault == Fault::inject_inf && models(config) > 1);
   if (strikes_one && fault.rank >= ranks) {
     throw Error(fmt::format("there is no rank {} that the fault could strike: the {} ranks are 0 to {}",
                             fault.rank, ranks, ranks - 1),
@@ -166,11 +191,11 @@ void check_keys(const FaultSetting& fault, const Config& config) {
 
 void check_fault(const FaultSetting& fault, const Config& config, const std::string& device) {
   const auto filled = [&](const char* text) {
-    return fmt::format(fmt::runtime(text), fmt::arg("fault", name_of(config.run.fault)),
-                       fmt::arg("device", device), fmt::arg("amp", name_of(config.amp.mode)),
-                       fmt::arg("tp", config.mesh.tp), fmt::arg("ranks", config.run.ranks),
-                       fmt::arg("more_ranks", 2 * ranks_of_model(config)),
-                       fmt::arg("batch", config.train.global_batch));
+    return fmt::format(
+        fmt::runtime(text), fmt::arg("fault", name_of(config.run.fault)), fmt::arg("device", device),
+        fmt::arg("amp", name_of(config.amp.mode)), fmt::arg("tp", config.mesh.tp),
+        fmt::arg("cp", config.mesh.cp), fmt::arg("ranks", config.run.ranks),
+        fmt::arg("more_ranks", 2 * ranks_of_model(config)), fmt::arg("batch", config.train.global_batch));
   };
   const bool on_cuda = device.starts_with("cuda");
   for (const Need& need : kNeeds) {

@@ -115,6 +115,11 @@ constexpr bool splits_backward(PipelineForm form) {
   return form == PipelineForm::zb_h1 || form == PipelineForm::zb_v;
 }
 
+/// How the ranks that share the tokens of a model (mesh.cp) get what attention needs of the others.
+enum class ContextForm : unsigned char { gather, gather_again, ring, a2a };
+inline constexpr std::array kContextForms = {"gather", "gather_again", "ring", "a2a"};
+constexpr Choices choices_of(ContextForm) { return kContextForms; }
+
 enum class Determinism : unsigned char { automatic, yes, no };
 inline constexpr std::array kDeterminismNames = {"auto", "yes", "no"};
 constexpr Choices choices_of(Determinism) { return kDeterminismNames; }

@@ -34,6 +34,7 @@ struct DataConfig {
   double slope = 2;
   double intercept = 0.5;
   double noise = 0.1;
+  std::int64_t read_group = 1;
 };
 
 struct LoaderConfig {
@@ -56,6 +57,7 @@ struct ModelConfig {
   NormKind norm = NormKind::layer;
   double buffers_mb = 0;
   double dropout = 0;
+  std::int64_t window = 0;
   CheckpointKind checkpoint = CheckpointKind::none;
   std::int64_t checkpoint_every = 1;
 };
@@ -144,6 +146,7 @@ inline bool has_outer_step(const CommConfig& comm) { return comm.outer_lr != 1 |
 
 struct MeshConfig {
   std::int64_t tp = 1;
+  std::int64_t cp = 1;
   std::int64_t pp = 1;
   std::string order = "tp-cp-pp-dp";
   bool sequence_parallel = false;
@@ -158,6 +161,10 @@ struct MeshConfig {
   std::int64_t chunks = 1;
   std::string schedule_file;
   std::vector<std::int64_t> stage_blocks;
+  ContextForm cp_comm = ContextForm::gather;
+  std::int64_t gpus_per_model = 0;
+  std::int64_t gpus_per_ensemble = 0;
+  std::int64_t members_per_device = 1;
 };
 
 struct TrainConfig {
@@ -169,6 +176,9 @@ struct TrainConfig {
   std::int64_t checkpoint_every = 0;
   std::int64_t keep_checkpoints = 2;
   std::int64_t noise_every = 0;
+  std::int64_t rollout = 1;
+  double member_noise = 0.1;
+  double crps_alpha = 0.95;
   std::string resume;
   std::string init;
   std::string save_init;
@@ -217,10 +227,20 @@ void validate(const Config& config, const std::map<std::string, std::string>& or
 /// All keys with their values, as TOML that loads to the same configuration, to the last bit.
 std::string to_toml(const Config& config);
 
-/// Ranks that hold one model between them: mesh.tp x mesh.pp.
+/// Ranks that hold one model between them: mesh.tp x mesh.cp x mesh.pp.
 std::int64_t ranks_of_model(const Config& config);
 
-/// Models that train side by side, each on samples of its own: run.ranks / ranks_of_model.
+/// Models side by side, whose gradients are averaged: run.ranks / ranks_of_model.
+std::int64_t models(const Config& config);
+
+/// Models that forecast the same samples, with members of one ensemble each: mesh.gpus_per_ensemble /
+/// ranks_of_model, 1 where mesh.gpus_per_ensemble = 0.
+std::int64_t models_of_ensemble(const Config& config);
+
+/// Members of the ensemble that forecasts a sample: mesh.members_per_device x models_of_ensemble.
+std::int64_t members(const Config& config);
+
+/// Models, or ensembles of models, each on samples of its own: models / models_of_ensemble.
 std::int64_t replicas(const Config& config);
 
 /// Ranks that hold one set of states between them: mesh.shard, or all replicas.

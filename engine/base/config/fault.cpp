@@ -40,13 +40,16 @@ bool shows_on_cpu(Fault fault) {
   return shows != Shows::on_cuda && shows != Shows::in_recording;
 }
 
-bool shows_alone(Fault fault) { return row_of(fault).shows < Shows::on_several_ranks; }
+bool shows_alone(Fault fault) {
+  const Shows shows = row_of(fault).shows;
+  return shows < Shows::on_several_ranks || shows == Shows::in_ensembles;
+}
 
 bool is_of_split_layers(Fault fault) { return row_of(fault).shows == Shows::in_split_layers; }
 
 bool FaultSetting::drifts() const {
   return fault == Fault::no_broadcast || fault == Fault::no_average || fault == Fault::stale_gather ||
-         is_of_split_layers(fault);
+         fault == Fault::no_cp_reduce || fault == Fault::no_init_sync || is_of_split_layers(fault);
 }
 
 const FaultSetting& made_fault() { return fault_of_process; }

@@ -25,6 +25,9 @@ enum class Shows {
   between_replicas,  ///< where several models train side by side
   in_split_layers,   ///< where the ranks of one model share its layers (mesh.tp of at least 2)
   between_stages,    ///< where ranks have stages of one model (mesh.pp of at least 2)
+  between_tokens,    ///< where ranks share the tokens of one model (mesh.cp of at least 2)
+  in_ensembles,      ///< where a sample has several members (members of at least 2)
+  in_read_groups,    ///< where ranks read fields together (data.read_group of at least 2)
 };
 
 /// Which seam it is made at.

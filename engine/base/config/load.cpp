@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "config/assign.h"
+#include "config/check_groups.h"
 #include "config/check_stages.h"
 #include "config/keys.h"
 #include "config/toml_text.h"
@@ -174,6 +175,7 @@ LoadedConfig read_config(const fs::path& home, const LessonInfo& lesson, const S
   std::vector<TomlEntry> sets;
   for (const std::string& text : settings.sets) sets.push_back(entry_of_set(text, layers.keys()));
   layers.apply(sets);
+  derive_groups(loaded.config, loaded.origins);
   return loaded;
 }
 

@@ -7,6 +7,7 @@
 
 #include "config/keys.h"
 #include "core/error.h"
+#include "core/text.h"
 
 namespace isobar {
 
@@ -45,11 +46,11 @@ Settings resumed_settings(const Settings& settings, const fs::path& run) {
 }
 
 bool may_change_on_resume(const std::string& key, const Config& before) {
-  static constexpr std::array<std::string_view, 11> kFree = {
+  static constexpr std::array<std::string_view, 12> kFree = {
       "data.root",           "data.throttle_mb_per_s", "loader.kind",
       "train.report_every",  "train.checkpoint_every", "train.keep_checkpoints",
       "train.init",          "train.save_init",        "amp.max_skips",
-      "amp.histogram_every", "train.noise_every"};
+      "amp.histogram_every", "train.noise_every",      "data.read_group"};
   // Checkpoints hold whole tensors, whichever rank had which piece.
   if (key == "train.resume" || key.rfind("run.", 0) == 0 || key.rfind("mesh.", 0) == 0) return true;
   if (key.rfind("comm.", 0) == 0) return key != "comm.sync";  // how ranks talk, not what they agree on
@@ -61,6 +62,11 @@ bool may_change_on_resume(const std::string& key, const Config& before) {
 void check_resumable(const Config& before, const LoadedConfig& now) {
   Config old = before;
   Config changed = now.config;
+  if (members(old) != members(changed))
+    throw Error(fmt::format("an ensemble has {} in the run that is resumed and cannot have {}",
+                            counted(members(old), "member"), members(changed)),
+                "mesh.members_per_device and mesh.gpus_per_ensemble",
+                fmt::format("members_per_device x gpus_per_ensemble / gpus_per_model = {}", members(old)));
   const std::vector<Key> old_keys = keys_of(old);
   const std::vector<Key> new_keys = keys_of(changed);
   for (std::size_t i = 0; i < old_keys.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "config/check_groups.h"
 #include "config/check_stages.h"
 #include "config/load.h"
 #include "config/origins.h"
@@ -39,10 +40,12 @@ void check_fault_threads(const Config& config, const Origins& origins) {
 void check_mesh(const Config& config, const Origins& origins) {
   const std::int64_t tp = config.mesh.tp, model = ranks_of_model(config);
   if (config.run.ranks % model != 0) {
-    const std::string product = config.mesh.pp == 1 ? "a mesh.tp" : "mesh.tp x mesh.pp";
+    const std::string product = config.mesh.gpus_per_model > 0               ? "a mesh.gpus_per_model"
+                                : config.mesh.cp == 1 && config.mesh.pp == 1 ? "a mesh.tp"
+                                                                             : "mesh.tp x mesh.cp x mesh.pp";
     throw Error(
         fmt::format("{} cannot form models of {} ranks each", counted(config.run.ranks, "rank"), model),
-        origin_of(origins, {"mesh.pp", "mesh.tp", "run.ranks"}),
+        origin_of(origins, {"mesh.gpus_per_model", "mesh.cp", "mesh.pp", "mesh.tp", "run.ranks"}),
         fmt::format("--ranks {}, or {} that divides the number of ranks",
                     std::max(model, nearest_multiple(config.run.ranks, model)), product));
   }
@@ -125,7 +128,7 @@ void check_compression(const Config& config, const Origins& origins) {
 /// Noise is what a mean over ranks takes out of a gradient.
 void check_noise(const Config& config, const Origins& origins) {
   if (config.train.noise_every == 0) return;
-  if (replicas(config) == 1)
+  if (models(config) == 1)
     throw Error(
         "train.noise_every compares gradients of two batches, a rank's and that of all ranks, and here both "
         "are one",
@@ -150,13 +153,13 @@ void check_norm(const Config& config, const Origins& origins) {
 /// Whole groups of ranks share states, and what a key is for is there.
 void check_shares(const Config& config, const Origins& origins) {
   const MeshConfig& mesh = config.mesh;
-  const std::int64_t models = replicas(config);
+  const std::int64_t sharing = models(config);
   const auto refuse = refuser(origins);
-  if (mesh.shard > 0 && models % mesh.shard != 0)
+  if (mesh.shard > 0 && sharing % mesh.shard != 0)
     refuse("mesh.shard", "run.ranks",
-           fmt::format("{} cannot form groups of {} that share their states", counted(models, "replica"),
+           fmt::format("{} cannot form groups of {} that share their states", counted(sharing, "replica"),
                        mesh.shard),
-           fmt::format("a mesh.shard that divides {}, or 0 for all", models));
+           fmt::format("a mesh.shard that divides {}, or 0 for all", sharing));
   if (mesh.offload != OffloadKind::none && mesh.zero == 0)
     refuse("mesh.offload", "mesh.zero",
            "mesh.offload moves states that are shared out, and mesh.zero = 0 shares none",
@@ -220,17 +223,23 @@ void check_bench(const Config& config, const Origins& origins) {
               fmt::format("a multiple of {}, such as {}", kFloat, (bytes / kFloat + 1) * kFloat));
 }
 
+/// Who has samples of its own: "4 ranks", "4 models of 2 ranks" or "2 ensembles of 4 ranks".
+std::string sample_readers(const Config& config) {
+  const std::int64_t of_one = config.run.ranks / replicas(config);
+  if (of_one == 1) return counted(config.run.ranks, "rank");
+  return fmt::format("{} of {} ranks",
+                     counted(replicas(config), models_of_ensemble(config) > 1 ? "ensemble" : "model"),
+                     of_one);
+}
+
 /// What each rank computes at a time must be the same whole number of samples.
 void check_micro_batch(const Config& config, const Origins& origins) {
   const std::int64_t parts = replicas(config) * config.train.accumulate;
   if (config.train.global_batch % parts == 0) return;
-  const std::string models =
-      ranks_of_model(config) == 1
-          ? fmt::format("{} ranks", config.run.ranks)
-          : fmt::format("{} models of {} ranks", replicas(config), ranks_of_model(config));
+  const std::string readers = sample_readers(config);
   const std::string way = config.train.accumulate == 1
-                              ? models
-                              : fmt::format("{} x {} backward passes", models, config.train.accumulate);
+                              ? readers
+                              : fmt::format("{} x {} backward passes", readers, config.train.accumulate);
   throw Error(
       fmt::format("a batch of {} samples cannot be divided over {}", config.train.global_batch, way),
       origin_of(origins, {"train.global_batch", "run.ranks", "train.accumulate"}),
@@ -239,12 +248,27 @@ void check_micro_batch(const Config& config, const Origins& origins) {
 
 }  // namespace
 
-std::int64_t ranks_of_model(const Config& config) { return config.mesh.tp * config.mesh.pp; }
+std::int64_t ranks_of_model(const Config& config) { return config.mesh.tp * config.mesh.cp * config.mesh.pp; }
 
-std::int64_t replicas(const Config& config) { return config.run.ranks / ranks_of_model(config); }
+// One at least, for configurations that nobody validated, such as a run's that was changed by hand.
+std::int64_t models(const Config& config) {
+  return std::max<std::int64_t>(1, config.run.ranks / ranks_of_model(config));
+}
+
+std::int64_t models_of_ensemble(const Config& config) {
+  return std::max<std::int64_t>(1, config.mesh.gpus_per_ensemble / ranks_of_model(config));
+}
+
+std::int64_t members(const Config& config) {
+  return config.mesh.members_per_device * models_of_ensemble(config);
+}
+
+std::int64_t replicas(const Config& config) {
+  return std::max<std::int64_t>(1, models(config) / models_of_ensemble(config));
+}
 
 std::int64_t shard_ranks(const Config& config) {
-  return config.mesh.shard > 0 ? config.mesh.shard : replicas(config);
+  return config.mesh.shard > 0 ? config.mesh.shard : models(config);
 }
 
 std::int64_t micro_batch(const Config& config) {
@@ -269,6 +293,7 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
                             nearest_multiple(config.model.embed, config.model.heads)));
   }
   check_mesh(config, origins);
+  check_groups(config, origins);
   check_stages(config, origins);
   if (has_batches) check_micro_batch(config, origins);
   check_token_shares(config, origins);
@@ -287,8 +312,8 @@ void validate(const Config& config, const Origins& origins, bool has_batches) {
 
 void check_enough_samples(const LoadedConfig& loaded) {
   const Config& config = loaded.config;
-  const std::int64_t models = replicas(config);
-  if (models == 1 || config.data.source == DataSource::synthetic) return;
+  const std::int64_t parts = replicas(config);
+  if (parts == 1 || config.data.source == DataSource::synthetic) return;
   struct Split {
     const char* name;
     const char* key;
@@ -299,12 +324,13 @@ void check_enough_samples(const LoadedConfig& loaded) {
   for (const Split& split :
        {Split{"training", "data.limit_train", config.data.limit_train, batch * config.train.accumulate},
         Split{"validation", "data.limit_valid", config.data.limit_valid, batch}}) {
-    if (split.limit == 0 || split.limit / models >= split.batch) continue;
+    if (split.limit == 0 || split.limit / parts >= split.batch) continue;
     throw Error(
-        fmt::format("{} ranks with {} {} sample{} each want {}, and {} allows {}", models, split.batch,
-                    split.name, split.batch == 1 ? "" : "s", models * split.batch, split.key, split.limit),
+        fmt::format("{} with {} {} sample{} each want {}, and {} allows {}", sample_readers(config),
+                    split.batch, split.name, split.batch == 1 ? "" : "s", parts * split.batch, split.key,
+                    split.limit),
         origin_of(loaded.origins, {split.key, "run.ranks"}),
-        fmt::format("fewer ranks, or {}={} or more (0 = all there are)", split.key, models * split.batch));
+        fmt::format("fewer ranks, or {}={} or more (0 = all there are)", split.key, parts * split.batch));
   }
 }
 

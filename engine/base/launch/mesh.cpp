@@ -23,7 +23,21 @@ std::vector<std::string> names_of(const std::string& order) {
   return out;
 }
 
+int place_on(int rank, const MeshAxis& axis) { return rank / axis.stride % axis.size; }
+
 }  // namespace
+
+std::vector<std::vector<int>> groups_along(int world, const std::vector<MeshAxis>& axes) {
+  std::map<int, std::vector<int>> by_origin;  // the rank whose places on these axes are all 0
+  for (int rank = 0; rank < world; ++rank) {
+    int origin = rank;
+    for (const MeshAxis& axis : axes) origin -= place_on(rank, axis) * axis.stride;
+    by_origin[origin].push_back(rank);
+  }
+  std::vector<std::vector<int>> out;
+  for (auto& [origin, ranks] : by_origin) out.push_back(std::move(ranks));
+  return out;
+}
 
 Mesh::Mesh(const std::string& order, const MeshSizes& sizes, int world) : world_(world) {
   const std::vector<std::pair<std::string, int>> known = {
@@ -35,7 +49,7 @@ Mesh::Mesh(const std::string& order, const MeshSizes& sizes, int world) : world_
         std::find_if(known.begin(), known.end(), [&](const auto& axis) { return axis.first == name; });
     if (found == known.end())
       throw Error("\"" + printable(name, 20) + "\" is no axis of the mesh", where, kHint);
-    if (std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) { return axis.name == name; }))
+    if (std::any_of(axes_.begin(), axes_.end(), [&](const MeshAxis& axis) { return axis.name == name; }))
       throw Error("the axis " + name + " is named twice", where, kHint);
     if (found->second < 1 || found->second > world) {
       throw Error("the axis " + name + " has size " + std::to_string(found->second) + ", and there are " +
@@ -46,7 +60,7 @@ Mesh::Mesh(const std::string& order, const MeshSizes& sizes, int world) : world_
     stride = std::min<std::int64_t>(stride * found->second, INT32_MAX);
   }
   for (const auto& [name, size] : known) {
-    if (std::any_of(axes_.begin(), axes_.end(), [&](const Axis& axis) { return axis.name == name; }))
+    if (std::any_of(axes_.begin(), axes_.end(), [&](const MeshAxis& axis) { return axis.name == name; }))
       continue;
     if (size != 1) {
       throw Error("the axis " + name + " has size " + std::to_string(size) + " and is left out of the order",
@@ -55,29 +69,30 @@ Mesh::Mesh(const std::string& order, const MeshSizes& sizes, int world) : world_
     axes_.push_back({name, 1, static_cast<int>(stride)});
   }
   if (stride == world) {
-    split_dp(sizes.shard == 0 ? sizes.dp : sizes.shard);
+    split_dp("shard", "copies", sizes.shard == 0 ? sizes.dp : sizes.shard, "mesh.shard");
+    split_dp("ens", "data", sizes.ens, "mesh.gpus_per_ensemble");
     return;
   }
   std::vector<std::string> factors;
-  for (const Axis& axis : axes_) factors.push_back(axis.name + " " + std::to_string(axis.size));
+  for (const MeshAxis& axis : axes_) factors.push_back(axis.name + " " + std::to_string(axis.size));
   throw Error("the mesh " + joined(factors, " x ") + " has " + std::to_string(stride) +
                   " places, and there are " + std::to_string(world) + " ranks",
               where, "the sizes multiplied must give the number of ranks");
 }
 
-void Mesh::split_dp(int shard) {
-  const Axis dp = axis("dp");
-  if (shard < 1 || dp.size % shard != 0) {
+void Mesh::split_dp(const char* inner, const char* outer, int size, const char* key) {
+  const MeshAxis dp = axis("dp");
+  if (size < 1 || dp.size % size != 0) {
     throw Error("the axis dp of size " + std::to_string(dp.size) + " cannot be cut in groups of " +
-                    std::to_string(shard),
-                "mesh.shard", "a size that divides the number of data-parallel ranks, or 0 for all");
+                    std::to_string(size),
+                key, "a size that divides the number of data-parallel ranks, or 0 for the default");
   }
-  axes_.push_back({"shard", shard, dp.stride});
-  axes_.push_back({"copies", dp.size / shard, dp.stride * shard});
+  axes_.push_back({inner, size, dp.stride});
+  axes_.push_back({outer, dp.size / size, dp.stride * size});
 }
 
-const Mesh::Axis& Mesh::axis(std::string_view name) const {
-  for (const Axis& axis : axes_) {
+const MeshAxis& Mesh::axis(std::string_view name) const {
+  for (const MeshAxis& axis : axes_) {
     if (axis.name == name) return axis;
   }
   throw Error("\"" + printable(name, 20) + "\" is no axis of the mesh", "mesh", kHint);
@@ -85,21 +100,24 @@ const Mesh::Axis& Mesh::axis(std::string_view name) const {
 
 int Mesh::size(std::string_view name) const { return axis(name).size; }
 
-int Mesh::coordinate(int rank, std::string_view name) const {
-  const Axis& found = axis(name);
-  return rank / found.stride % found.size;
-}
+int Mesh::coordinate(int rank, std::string_view name) const { return place_on(rank, axis(name)); }
 
 std::vector<std::vector<int>> Mesh::groups(const std::string& axes) const {
-  const std::vector<std::string> names = names_of(axes);
-  std::map<int, std::vector<int>> by_origin;  // the rank whose coordinates on `axes` are all 0
-  for (int rank = 0; rank < world_; ++rank) {
-    int origin = rank;
-    for (const std::string& name : names) origin -= coordinate(rank, name) * axis(name).stride;
-    by_origin[origin].push_back(rank);
-  }
+  std::vector<MeshAxis> along;
+  for (const std::string& name : names_of(axes)) along.push_back(axis(name));
+  return seams::groups_along(world_, along);
+}
+
+std::vector<std::vector<int>> Mesh::runs(const std::string& axes, int size) const {
   std::vector<std::vector<int>> out;
-  for (auto& [origin, ranks] : by_origin) out.push_back(std::move(ranks));
+  for (const std::vector<int>& group : groups(axes)) {
+    const int length = static_cast<int>(group.size());
+    if (size < 1 || length % size != 0)
+      throw Error(std::to_string(length) + " ranks cannot be cut in runs of " + std::to_string(size), "mesh",
+                  "a number that divides them", Exit::failed);
+    for (int begin = 0; begin < length; begin += size)
+      out.emplace_back(group.begin() + begin, group.begin() + begin + size);
+  }
   return out;
 }
 

@@ -1,11 +1,30 @@
 #pragma once
 // Which ranks work together on what: a mesh of the axes tensor (tp), context (cp), pipeline (pp) and data
-// (dp) parallel. Arithmetic only; comm makes groups of its lists.
+// (dp) parallel, with ensembles (ens) in dp, and runs of ranks. Arithmetic only; comm makes groups of them.
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/seam.h"
+
 namespace isobar {
+
+/// Neighbours on an axis of the mesh are `stride` ranks apart.
+struct MeshAxis {
+  std::string name = {};
+  int size = 1;
+  int stride = 1;
+};
+
+/// The groups of ranks 0 ... world - 1 that differ on these axes only, each in rising order, by their first
+/// rank.
+std::vector<std::vector<int>> groups_along(int world, const std::vector<MeshAxis>& axes);
+
+namespace seams {
+/// Who works together, for Mesh::groups.
+inline constinit Seam<std::vector<std::vector<int>>(int world, const std::vector<MeshAxis>& axes)>
+    groups_along{isobar::groups_along};
+}  // namespace seams
 
 struct MeshSizes {
   int tp = 1;
@@ -13,6 +32,7 @@ struct MeshSizes {
   int pp = 1;
   int dp = 1;
   int shard = 0;  ///< neighbours along dp that share one set of states; 0 = all of dp
+  int ens = 1;    ///< neighbours along dp whose models forecast the same samples
 };
 
 class Mesh {
@@ -20,9 +40,11 @@ class Mesh {
   /// `order` names axes, the first varies fastest from rank to rank, so that its neighbours share a machine:
   /// with "tp-cp-pp-dp" rank = tp + tp_size (cp + cp_size (pp + pp_size dp)). Axes that it leaves out come
   /// last and have size 1. dp is two axes within one, dp = shard + shard_size copies: "shard" has
-  /// neighbours, and "copies" the ranks that stand alike in their shard groups. Error (exit code 2): an
-  /// unknown axis or one named twice, one that is left out and larger than 1, sizes whose product is not
-  /// `world`, a shard that does not divide dp.
+  /// neighbours, and "copies" the ranks that stand alike in their shard groups; in the same way
+  /// dp = ens + ens_size data: "ens" has the models of one ensemble, "data" those that stand alike in
+  /// theirs, which read samples of their own. Error (exit code 2): an unknown axis or one named twice, one
+  /// that is left out and larger than 1, sizes whose product is not `world`, a shard or an ens that does not
+  /// divide dp.
   Mesh(const std::string& order, const MeshSizes& sizes, int world);
 
   int world() const { return world_; }
@@ -35,18 +57,16 @@ class Mesh {
   std::vector<std::vector<int>> groups(const std::string& axes) const;
   /// The one that `rank` is in.
   std::vector<int> group_of(int rank, const std::string& axes) const;
+  /// groups(axes), each cut in runs of `size` ranks, which divides their length: Error (exit code 1).
+  std::vector<std::vector<int>> runs(const std::string& axes, int size) const;
 
  private:
-  struct Axis {
-    std::string name;
-    int size;
-    int stride;
-  };
-  void split_dp(int shard);
-  const Axis& axis(std::string_view name) const;
+  /// dp as two axes within one, `inner` of this size and `outer`.
+  void split_dp(const char* inner, const char* outer, int size, const char* key);
+  const MeshAxis& axis(std::string_view name) const;
 
   int world_;
-  std::vector<Axis> axes_;
+  std::vector<MeshAxis> axes_;
 };
 
 }  // namespace isobar

@@ -64,6 +64,31 @@ TEST_CASE("data-parallel ranks fall into neighbours that share states, and copie
   CHECK(all.groups("copies").size() == 4);
 }
 
+TEST_CASE("data-parallel ranks fall into ensembles, whose models forecast the same samples") {
+  // 16 ranks, 2 a model, 8 an ensemble: 2 ensembles of 4 models, as anemoi numbers them.
+  const Mesh mesh("tp-cp-pp-dp", {.cp = 2, .dp = 8, .ens = 4}, 16);
+  CHECK(mesh.groups("tp-cp-pp")[3] == std::vector<int>{6, 7});
+  CHECK(mesh.groups("ens") == Groups{{0, 2, 4, 6}, {1, 3, 5, 7}, {8, 10, 12, 14}, {9, 11, 13, 15}});
+  CHECK(mesh.groups("data")[0] == std::vector<int>{0, 8});
+  CHECK(mesh.groups("data").size() == 8);
+  CHECK(mesh.groups("ens-data") == mesh.groups("dp"));
+  CHECK(mesh.groups("tp-cp-pp-ens")[1] == std::vector<int>{8, 9, 10, 11, 12, 13, 14, 15});
+  const Mesh alone("tp-cp-pp-dp", {.tp = 2, .dp = 2}, 4);
+  CHECK(alone.groups("ens").size() == 4);
+  CHECK(alone.groups("data") == alone.groups("dp"));
+}
+
+TEST_CASE("groups are cut in runs of neighbours, such as those that read together") {
+  const Mesh mesh("tp-cp-pp-dp", {.tp = 2, .cp = 2, .dp = 2}, 8);
+  CHECK(mesh.runs("tp-cp-pp", 2) == Groups{{0, 1}, {2, 3}, {4, 5}, {6, 7}});
+  CHECK(mesh.runs("tp-cp-pp", 4) == mesh.groups("tp-cp-pp"));
+  CHECK(mesh.runs("tp-cp-pp", 1).size() == 8);
+  CHECK(Mesh("dp-tp", {.tp = 4, .dp = 2}, 8).runs("tp-cp-pp", 2) == Groups{{0, 2}, {4, 6}, {1, 3}, {5, 7}});
+  CHECK_THAT(error_of([&] { mesh.runs("tp-cp-pp", 3); }, Exit::failed),
+             says("4 ranks cannot be cut in runs of 3"));
+  CHECK_THROWS_AS(mesh.runs("tp-cp-pp", 0), Error);
+}
+
 TEST_CASE("meshes that are none are refused") {
   const auto refused = [](const std::string& order, const MeshSizes& sizes, int world,
                           const std::string& why) {
@@ -78,6 +103,7 @@ TEST_CASE("meshes that are none are refused") {
   refused("tp-dp", {.tp = 0, .dp = 2}, 2, "size 0");
   refused("tp-dp", {.tp = 16, .dp = 1}, 8, "size 16");
   refused("tp-dp", {.tp = 2, .dp = 4, .shard = 3}, 8, "size 4 cannot be cut in groups of 3");
+  refused("tp-dp", {.tp = 2, .dp = 4, .ens = 3}, 8, "size 4 cannot be cut in groups of 3");
   refused("shard-dp", {.dp = 4, .shard = 2}, 4, "shard");
   CHECK_THROWS_AS(Mesh("dp", {.dp = 2}, 2).groups("up"), Error);
   CHECK_THROWS_AS(Mesh("dp", {.dp = 2}, 2).group_of(2, "dp"), Error);
