@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "core/clock.h"
 #include "core/error.h"
@@ -27,11 +28,18 @@ RingJob::RingJob(RingRequest request, int rank, int size)
       actions_(ring_actions(request_.kind, rank, size, request_.root)),
       steps_(ring_steps(actions_, size)),
       cut_(cut_ring(request_.elements, chunks_of(request_.kind, size), bytes_of(request_.type),
-                    RingLinks::kSlotBytes)) {}
+                    RingLinks::kSlotBytes)) {
+  if (request_.kind != RingKind::all_to_all) return;
+  const auto each = static_cast<std::int64_t>(bytes_of(request_.type));
+  for (std::vector<std::int64_t>* counts : {&request_.sends, &request_.receives})
+    for (std::int64_t& count : *counts) count *= each;
+  exchange_.emplace(PairMessages{request_.in, request_.out, request_.sends, request_.receives}, rank);
+}
 
 RingEngine::RingEngine(SharedMemory memory, int rank, int size)
     : memory_(std::move(memory)),
       links_(memory_.data(), rank, size),
+      pairs_(size == 2 ? std::make_unique<PairLinks>(links_) : nullptr),
       thread_([this](const std::stop_token& stop) { work(stop); }) {
   pthread_setname_np(thread_.native_handle(), "ring");
 }
@@ -39,6 +47,25 @@ RingEngine::RingEngine(SharedMemory memory, int rank, int size)
 RingEngine::~RingEngine() {
   thread_.request_stop();
   links_.leave();
+  if (pairs_) pairs_->leave();
+}
+
+void RingEngine::connect_pairs(SharedMemory memory) {
+  auto made = std::make_unique<PairLinks>(std::move(memory), rank(), size());
+  std::unique_lock lock(mutex_);  // moving a collective reads pairs_ without it
+  wait_until(lock, changed_, kNever_us, [&] { return open_.empty() && !is_moving_; });
+  pairs_ = std::move(made);
+}
+
+void RingEngine::abort() noexcept {
+  links_.abort();
+  const std::lock_guard lock(mutex_);
+  if (pairs_) pairs_->abort();
+}
+
+std::optional<std::string> RingEngine::what_broke() const {
+  std::optional<std::string> what = links_.what_broke();
+  return what || !pairs_ ? what : pairs_->what_broke();
 }
 
 std::shared_ptr<RingJob> RingEngine::start(RingRequest request) {
@@ -98,7 +125,7 @@ bool RingEngine::wait(const RingJob& job, std::int64_t timeout_us) {
     if (!open_.empty() || outcome != Outcome::late) changed_.notify_all();
   }
   if (job.state_.load() == RingJob::State::done) return true;
-  throw Error(links_.what_broke().value_or("the ring was given up"), fmt::format("ring, rank {}", rank()),
+  throw Error(what_broke().value_or("the ring was given up"), fmt::format("ring, rank {}", rank()),
               "see the last output of that rank", Exit::failed);
 }
 
@@ -132,13 +159,18 @@ RingEngine::Outcome RingEngine::advance(RingJob& job, std::int64_t due_us) {
 
 /// Whether the next piece can be moved without waiting.
 bool RingEngine::is_ready(const RingJob& job) const {
+  if (job.exchange_) return job.exchange_->is_ready(*pairs_);
   if (job.cut_.pieces == 0) return true;
   const RingAction& action = job.actions_[job.action_];
   return (action.receives_step < 0 || links_.has_message()) && (action.sends_step < 0 || links_.has_slot());
 }
 
 RingEngine::Outcome RingEngine::advance_piece(RingJob& job, std::int64_t due_us) {
-  if (links_.what_broke()) return Outcome::broken;
+  if (what_broke()) {
+    if (pairs_) pairs_->break_too(links_);
+    return Outcome::broken;
+  }
+  if (job.exchange_) return advance_exchange(job, due_us);
   if (job.cut_.pieces == 0) return Outcome::done;
   const RingAction& action = job.actions_[job.action_];
   std::int64_t waited_us = 0;
@@ -156,6 +188,16 @@ RingEngine::Outcome RingEngine::advance_piece(RingJob& job, std::int64_t due_us)
   job.action_ = 0;
   ++job.round_;
   return job.round_ * kRound >= job.cut_.pieces ? Outcome::done : Outcome::moved;
+}
+
+RingEngine::Outcome RingEngine::advance_exchange(RingJob& job, std::int64_t due_us) {
+  const RingWait wait = job.exchange_->advance(*pairs_, due_us);
+  if (wait == RingWait::broken) {
+    pairs_->break_too(links_);
+    return Outcome::broken;
+  }
+  if (wait == RingWait::late) return Outcome::late;
+  return job.exchange_->is_done() ? Outcome::done : Outcome::moved;
 }
 
 void RingEngine::move_piece(RingJob& job, const RingAction& action) {

@@ -8,9 +8,12 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "ring/pair_exchange.h"
 #include "ring/ring_links.h"
 #include "ring/ring_plan.h"
 #include "ring/shared_memory.h"
@@ -18,7 +21,7 @@
 namespace isobar {
 
 /// What to do. `elements` counts the whole buffer, the one that is N times as long where there are two; it is
-/// a multiple of N there.
+/// a multiple of N there. Of an all-to-all it is the larger one.
 struct RingRequest {
   RingKind kind = RingKind::all_reduce;
   CombineType type = CombineType::u8;
@@ -26,9 +29,10 @@ struct RingRequest {
   bool divides = false;  ///< the sum by N
   int root = 0;
   std::int64_t elements = 0;
-  const std::byte* in = nullptr;          ///< equal to `out` in all-reduce and broadcast
-  std::byte* out = nullptr;               ///< may be this rank's part of `in`, or `in` of `out`
-  std::shared_ptr<const void> keep = {};  ///< whatever owns the memory, until it is done
+  const std::byte* in = nullptr;                        ///< equal to `out` in all-reduce and broadcast
+  std::byte* out = nullptr;                             ///< may be this rank's part of `in`, or `in` of `out`
+  std::vector<std::int64_t> sends = {}, receives = {};  ///< by rank, of an all-to-all
+  std::shared_ptr<const void> keep = {};                ///< whatever owns the memory, until it is done
 };
 
 /// One collective under way.
@@ -53,6 +57,7 @@ class RingJob {
   std::int64_t round_ = 0;
   std::size_t action_ = 0;
   std::int64_t piece_ = 0;
+  std::optional<PairExchange> exchange_;  ///< has a value in an all-to-all
   std::int64_t end_us_ = 0;
   std::atomic<State> state_ = State::open;
 };
@@ -65,6 +70,10 @@ class RingEngine {
   RingEngine& operator=(const RingEngine&) = delete;
 
   static std::uint64_t bytes(int size) { return RingLinks::bytes(size); }
+  /// What the first all-to-all of more than two ranks needs beside: PairLinks::bytes(size()), zeros.
+  /// Waits for collectives that are under way.
+  void connect_pairs(SharedMemory memory);
+  bool has_pairs() const { return pairs_ != nullptr; }
   int rank() const { return links_.rank(); }
   int size() const { return links_.size(); }
 
@@ -75,12 +84,14 @@ class RingEngine {
   /// its number.
   bool wait(const RingJob& job, std::int64_t timeout_us);
   /// Frees all waiting ranks and threads; nothing works afterwards. Any thread.
-  void abort() noexcept { links_.abort(); }
+  void abort() noexcept;
 
  private:
   enum class Outcome { moved, done, late, broken };  ///< moved: a piece, there are more
   Outcome advance(RingJob& job, std::int64_t due_us);
   Outcome advance_piece(RingJob& job, std::int64_t due_us);
+  Outcome advance_exchange(RingJob& job, std::int64_t due_us);
+  std::optional<std::string> what_broke() const;
   void move_piece(RingJob& job, const RingAction& action);
   void pass_on(RingJob& job, const RingAction& action, const RingCut::Range& range, std::byte* slot);
   bool is_ready(const RingJob& job) const;
@@ -90,6 +101,7 @@ class RingEngine {
 
   SharedMemory memory_;
   RingLinks links_;  ///< in it
+  std::unique_ptr<PairLinks> pairs_;
   InstructionSet set_ = best_instruction_set();
   std::mutex mutex_;
   std::condition_variable changed_;

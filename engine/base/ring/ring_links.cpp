@@ -205,6 +205,11 @@ void RingLinks::break_all(Why why, int rank) noexcept {
   }
 }
 
+void RingLinks::break_like(const RingLinks& part) {
+  const std::uint32_t word = part.header().broken.load(std::memory_order_acquire);
+  if (word != 0) break_all(static_cast<Why>(word & 0xffU), part.name_of(static_cast<int>(word >> 8)));
+}
+
 void RingLinks::abort() noexcept { break_all(Why::aborted, rank_); }
 
 void RingLinks::leave() noexcept {

@@ -62,6 +62,9 @@ class RingLinks {
   std::optional<std::string> what_broke() const;
 
  private:
+  friend class PairLinks;
+  /// Ends it for the reason for which `part`, some of its ranks, has ended; nothing while that is well.
+  void break_like(const RingLinks& part);
   struct Header;
   struct Word;
   struct Link;

@@ -55,6 +55,8 @@ std::vector<RingAction> ring_actions(RingKind kind, int rank, int size, int root
                      .keeps = place > 0});
       break;
     }
+    case RingKind::all_to_all:
+      break;
   }
   return out;
 }

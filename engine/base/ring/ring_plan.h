@@ -17,7 +17,8 @@
 
 namespace isobar {
 
-enum class RingKind { all_reduce, broadcast, all_gather, reduce_scatter };
+/// An all-to-all does not go round (ring/pair_exchange.h): it has no actions here.
+enum class RingKind { all_reduce, broadcast, all_gather, reduce_scatter, all_to_all };
 
 /// What is to be done with one piece of a chunk. The own values are those of `chunk`.
 struct RingAction {

@@ -4,6 +4,7 @@
 #include <net/if.h>
 
 #include <atomic>
+#include <functional>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
@@ -17,9 +18,9 @@ namespace {
 
 class C10dPending final : public Pending {
  public:
-  /// `divisor` != 1 divides `tensor` when it is done.
-  C10dPending(c10::intrusive_ptr<c10d::Work> work, at::Tensor tensor, int divisor, bool blocks_stream)
-      : work_(std::move(work)), tensor_(std::move(tensor)), divisor_(divisor), blocks_stream_(blocks_stream) {
+  /// `finish` is called once it is done.
+  C10dPending(c10::intrusive_ptr<c10d::Work> work, std::function<void()> finish, bool blocks_stream)
+      : work_(std::move(work)), finish_(std::move(finish)), blocks_stream_(blocks_stream) {
     if (blocks_stream_) return;
     try {
       work_->getFuture()->addCallback([end = end_us_](c10::ivalue::Future&) { *end = steady_us(); });
@@ -33,7 +34,7 @@ class C10dPending final : public Pending {
     } else if (!wait_on_host(timeout_us)) {
       return false;
     }
-    if (const int divisor = std::exchange(divisor_, 1); divisor != 1) tensor_.div_(divisor);
+    if (const std::function<void()> finish = std::exchange(finish_, nullptr)) finish();
     return true;
   }
   std::int64_t end_us() const override { return *end_us_; }
@@ -50,8 +51,7 @@ class C10dPending final : public Pending {
   }
 
   c10::intrusive_ptr<c10d::Work> work_;
-  at::Tensor tensor_;
-  int divisor_;
+  std::function<void()> finish_;
   bool blocks_stream_;
   std::shared_ptr<std::atomic<std::int64_t>> end_us_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
@@ -97,11 +97,20 @@ class C10dTransport final : public Transport {
   }
   std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in,
                                           Reduce reduce) override {
+    if (!blocks_stream_) return reduce_scatter_on_host(out, in, reduce);
     c10d::ReduceScatterOptions options;
     options.reduceOp = op(reduce);
     at::Tensor part = out;
     at::Tensor whole = in;
     return pending(backend_->_reduce_scatter_base(part, whole, options), out, reduce);
+  }
+  std::unique_ptr<Pending> all_to_all(const at::Tensor& out, const at::Tensor& in,
+                                      const std::vector<std::int64_t>& receives,
+                                      const std::vector<std::int64_t>& sends) override {
+    // Bytes: every backend sends these, whatever types it adds.
+    at::Tensor whole = out.view(at::kByte), mine = in.view(at::kByte);
+    std::vector<std::int64_t> bytes_in = in_bytes(receives, in), bytes_out = in_bytes(sends, in);
+    return pending(backend_->alltoall_base(whole, mine, bytes_in, bytes_out), out, Reduce::sum);
   }
   bool blocks_stream() const override { return blocks_stream_; }
   void abort() noexcept override {
@@ -113,13 +122,33 @@ class C10dTransport final : public Transport {
   }
 
  private:
+  static std::vector<std::int64_t> in_bytes(std::vector<std::int64_t> counts, const at::Tensor& of) {
+    for (std::int64_t& count : counts) count *= static_cast<std::int64_t>(of.itemsize());
+    return counts;
+  }
   static c10d::ReduceOp op(Reduce reduce) {
     return reduce == Reduce::max ? c10d::ReduceOp::MAX : c10d::ReduceOp::SUM;
   }
+  /// `behind` is called first, once it is done.
   std::unique_ptr<Pending> pending(c10::intrusive_ptr<c10d::Work> work, const at::Tensor& tensor,
-                                   Reduce reduce) {
-    return std::make_unique<C10dPending>(std::move(work), tensor, reduce == Reduce::mean ? size() : 1,
-                                         blocks_stream_);
+                                   Reduce reduce, const std::function<void()>& behind = {}) {
+    const int divisor = reduce == Reduce::mean ? size() : 1;
+    const auto finish = [tensor = tensor, divisor, behind]() mutable {
+      if (behind) behind();
+      if (divisor != 1) tensor.div_(divisor);
+    };
+    return std::make_unique<C10dPending>(std::move(work), finish, blocks_stream_);
+  }
+  /// Gloo adds up all of a copy for it, and its own form waits for that without an end.
+  std::unique_ptr<Pending> reduce_scatter_on_host(const at::Tensor& out, const at::Tensor& in,
+                                                  Reduce reduce) {
+    c10d::AllreduceOptions options;
+    options.reduceOp = op(reduce);
+    std::vector<at::Tensor> list{in.clone(at::MemoryFormat::Contiguous)};
+    const auto own = [out = out, sums = list.front().view({-1}), rank = rank()]() mutable {
+      out.copy_(sums.narrow(0, rank * out.numel(), out.numel()).view(out.sizes()));
+    };
+    return pending(backend_->allreduce(list, options), out, reduce, own);
   }
 
   c10::intrusive_ptr<c10d::Backend> backend_;

@@ -120,6 +120,16 @@ Work Comm::reduce_scatter(const at::Tensor& out, const at::Tensor& in, Reduce re
       {.op = Op::reduce_scatter, .out = out, .in = in, .reduce = reduce, .what = std::string(what)});
 }
 
+Work Comm::all_to_all(const at::Tensor& out, const at::Tensor& in, const std::vector<std::int64_t>& receives,
+                      const std::vector<std::int64_t>& sends, std::string_view what) {
+  return core_->start({.op = Op::all_to_all,
+                       .out = out,
+                       .in = in,
+                       .what = std::string(what),
+                       .receives = receives,
+                       .sends = sends});
+}
+
 void Comm::barrier(std::string_view what) { core_->exchange(what, ""); }
 
 std::vector<double> Comm::all_gather_numbers(double mine, std::string_view what) {

@@ -73,6 +73,10 @@ class Comm {
   Work broadcast(const at::Tensor& tensor, int root, std::string_view what);
   Work all_gather(const at::Tensor& out, const at::Tensor& in, std::string_view what);
   Work reduce_scatter(const at::Tensor& out, const at::Tensor& in, Reduce reduce, std::string_view what);
+  /// Elements for each rank, which lie one behind the other in flat `in`, and of each rank in `out`; sizes
+  /// may differ from rank to rank and be zero, where this rank receives what another one sends to it.
+  Work all_to_all(const at::Tensor& out, const at::Tensor& in, const std::vector<std::int64_t>& receives,
+                  const std::vector<std::int64_t>& sends, std::string_view what);
 
   // Between hosts, in small amounts; never counted, never on an emulated link. Ranks that call different ones
   // of these, or give another `what`, get an Error that names both.

@@ -138,6 +138,10 @@ void CommCore::count(const Collective& job) {
     case Op::broadcast:
       counts.wire_bytes += rank() == job.root ? bytes : 0;
       return;
+    case Op::all_to_all:
+      counts.wire_bytes +=
+          bytes - job.sends[static_cast<std::size_t>(rank())] * static_cast<std::int64_t>(job.in.itemsize());
+      return;
     default:
       counts.wire_bytes += (n - 1) * bytes / n;
       return;
@@ -152,6 +156,8 @@ std::shared_ptr<Pending> CommCore::dispatch(const Collective& job) {
       return payload->broadcast(job.out, job.root);
     case Op::all_gather:
       return payload->all_gather(job.out, job.in);
+    case Op::all_to_all:
+      return payload->all_to_all(job.out, job.in, job.receives, job.sends);
     default:
       return payload->reduce_scatter(job.out, job.in, job.reduce);
   }
@@ -172,7 +178,7 @@ void CommCore::check_member(const std::string& what) const {
 Work CommCore::start(Collective job) {
   throw_if_broken();
   check_member(job.text());
-  check_collective(job, size());
+  check_collective(job, rank(), size());
   return shared->seam->start(*this, std::move(job));
 }
 
@@ -185,7 +191,7 @@ Work CommCore::launch(const Collective& job) {
   const Waited waited{number, text};
   if (board) board->arrive(number, ready_us);
   arrive(waited);  // a rank that has arrived is on the board
-  if (checked) exchange(fmt::format("collective {}: {}", number, text), "");
+  if (checked) compare(job, number, text);
   std::shared_ptr<Pending> pending = started(waited, [&] { return dispatch(job); });
   if (shared->status != nullptr) shared->status->leave();
   Span span{.track = "", .name = job.name(), .step = shared->step, .begin_us = ready_us, .end_us = 0};

@@ -19,27 +19,28 @@
 
 namespace isobar {
 
-enum class Op { all_reduce, broadcast, all_gather, reduce_scatter };
+enum class Op { all_reduce, broadcast, all_gather, reduce_scatter, all_to_all };
 
 /// One collective, as it was asked for.
 struct Collective {
   Op op = Op::all_reduce;
   at::Tensor out;
-  at::Tensor in = {};  ///< input of all_gather and reduce_scatter
+  at::Tensor in = {};  ///< input of all_gather, reduce_scatter and all_to_all
   Reduce reduce = Reduce::sum;
   int root = 0;
   std::string what = {};
+  std::vector<std::int64_t> receives = {}, sends = {};  ///< elements by rank, of all_to_all
 
-  const at::Tensor& whole() const { return op == Op::reduce_scatter ? in : out; }
+  const at::Tensor& whole() const { return op == Op::reduce_scatter || op == Op::all_to_all ? in : out; }
   /// "all_reduce mean f32[1024] bucket 3"
   std::string text() const;
   /// "all-reduce", the name of its span
   const char* name() const;
 };
 
-/// Refuses (exit code 1) what a transport of `size` ranks would misread: other types, gaps in memory, sizes
-/// that do not fit each other.
-void check_collective(const Collective& job, int size);
+/// Refuses (exit code 1) what a transport of `size` ranks would misread on rank `rank`: other types, gaps in
+/// memory, sizes that do not fit each other.
+void check_collective(const Collective& job, int rank, int size);
 
 /// A message between ranks on the control group: all have one size, so that two that differ are reported by
 /// an Error and not by Gloo, which ends the process.
@@ -104,6 +105,9 @@ class CommCore final : public CommGroup, public std::enable_shared_from_this<Com
   [[noreturn]] void refuse_different(const std::string& sides);
   /// Whether ranks compare this collective before it starts.
   bool is_checked() const;
+  /// All ranks come to it: Error on all of them unless they call the same, and each receives of another what
+  /// that one sends.
+  void compare(const Collective& job, std::int64_t number, const std::string& text);
   std::shared_ptr<Pending> dispatch(const Collective& job);
   void count(const Collective& job);
   /// What `start` returns; an Error for what it throws, after which this is broken.

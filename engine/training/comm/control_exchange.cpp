@@ -76,6 +76,32 @@ void CommCore::check_same_groups(const std::string& group_name, const std::strin
   if (first) refuse_different(fmt::format("{}, number {}: {}", what, first->line, sides_text(first->sides)));
 }
 
+void CommCore::compare(const Collective& job, std::int64_t number, const std::string& text) {
+  const std::string what = fmt::format("collective {}: {}", number, text);
+  if (job.op != Op::all_to_all) {
+    exchange(what, "");
+    return;
+  }
+  const auto n = static_cast<std::size_t>(size());
+  std::string mine(2 * n * sizeof(std::int64_t), '\0');
+  std::memcpy(mine.data(), job.sends.data(), mine.size() / 2);
+  std::memcpy(mine.data() + mine.size() / 2, job.receives.data(), mine.size() / 2);
+  const std::vector<std::string> all = exchange_text(mine, what);
+  const auto at = [&](std::size_t rank, std::size_t index) {
+    std::int64_t out = 0;
+    std::memcpy(&out, all[rank].data() + index * sizeof(out), sizeof(out));
+    return out;
+  };
+  for (std::size_t from = 0; from < n; ++from) {
+    for (std::size_t to = 0; to < n; ++to) {
+      const std::int64_t sent = at(from, to), expected = at(to, n + from);
+      if (sent == expected) continue;
+      refuse_different(fmt::format("{}: rank {} sends {} elements to rank {}, which expects {}", what,
+                                   members[from], sent, members[to], expected));
+    }
+  }
+}
+
 std::vector<std::string> CommCore::exchange(std::string_view what, std::string_view data) {
   return end_exchange(begin_exchange(what, data));
 }

@@ -101,6 +101,15 @@ class LinkedTransport final : public Transport {
     auto use = begin(ring_half_us(link_, size(), bytes_of(in)));
     return linked(inner_->reduce_scatter(out, in, reduce), std::move(use));
   }
+  std::unique_ptr<Pending> all_to_all(const at::Tensor& out, const at::Tensor& in,
+                                      const std::vector<std::int64_t>& receives,
+                                      const std::vector<std::int64_t>& sends) override {
+    const Traffic sent = traffic(sends), received = traffic(receives);
+    auto use = begin(messages_us(link_, std::max(sent.messages, received.messages),
+                                 static_cast<double>(std::max(sent.elements, received.elements)) *
+                                     static_cast<double>(in.itemsize())));
+    return linked(inner_->all_to_all(out, in, receives, sends), std::move(use));
+  }
   void abort() noexcept override { inner_->abort(); }
 
   std::string note() const override {
@@ -112,6 +121,20 @@ class LinkedTransport final : public Transport {
   }
 
  private:
+  struct Traffic {
+    int messages = 0;
+    std::int64_t elements = 0;
+  };
+  /// With other ranks.
+  Traffic traffic(const std::vector<std::int64_t>& counts) const {
+    Traffic out;
+    for (std::size_t other = 0; other < counts.size(); ++other) {
+      if (other == static_cast<std::size_t>(rank()) || counts[other] == 0) continue;
+      ++out.messages;
+      out.elements += counts[other];
+    }
+    return out;
+  }
   static double bytes_of(const at::Tensor& tensor) { return static_cast<double>(tensor.nbytes()); }
   std::shared_ptr<LinkClock::Use> begin(double cost_us) { return state_->clock.begin(cost_us, timeout_us_); }
   std::unique_ptr<Pending> linked(std::unique_ptr<Pending> inner, std::shared_ptr<LinkClock::Use> use) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "core/error.h"
@@ -57,9 +59,11 @@ class RingPending final : public Pending {
 
 class RingTransport final : public Transport {
  public:
-  RingTransport(SharedMemory memory, int rank, int size)
-      : held_(MemoryCategory::communication, memory.bytes()),
-        engine_(std::make_shared<RingEngine>(std::move(memory), rank, size)) {}
+  RingTransport(SharedMemory memory, const GroupMeeting& group, const std::string& name)
+      : group_(group),
+        name_(name),
+        held_(MemoryCategory::communication, memory.bytes()),
+        engine_(std::make_shared<RingEngine>(std::move(memory), group.rank, group.size())) {}
   std::string name() const override { return "ring"; }
   int rank() const override { return engine_->rank(); }
   int size() const override { return engine_->size(); }
@@ -79,9 +83,28 @@ class RingTransport final : public Transport {
                                           Reduce reduce) override {
     return start(reducing(RingKind::reduce_scatter, out, in, reduce), out, in);
   }
+  std::unique_ptr<Pending> all_to_all(const at::Tensor& out, const at::Tensor& in,
+                                      const std::vector<std::int64_t>& receives,
+                                      const std::vector<std::int64_t>& sends) override {
+    connect_pairs();
+    RingRequest request = bytes_only(RingKind::all_to_all, out, in);
+    request.elements = static_cast<std::int64_t>(std::max(out.nbytes(), in.nbytes()));
+    const auto each = static_cast<std::int64_t>(in.itemsize());
+    for (const std::int64_t count : sends) request.sends.push_back(count * each);
+    for (const std::int64_t count : receives) request.receives.push_back(count * each);
+    return start(std::move(request), out, in);
+  }
   void abort() noexcept override { engine_->abort(); }
 
  private:
+  /// The first all-to-all of a group gets the memory that only this one needs.
+  void connect_pairs() {
+    if (engine_->has_pairs()) return;
+    SharedMemory memory = meet_in_memory(group_, name_ + "/pairs", PairLinks::bytes(size()));
+    held_pairs_.emplace(MemoryCategory::communication, memory.bytes());
+    engine_->connect_pairs(std::move(memory));
+  }
+
   static RingRequest bytes_only(RingKind kind, const at::Tensor& out, const at::Tensor& in) {
     return {.kind = kind,
             .type = CombineType::u8,
@@ -110,15 +133,18 @@ class RingTransport final : public Transport {
     return std::make_unique<RingPending>(engine_, engine_->start(std::move(request)));
   }
 
+  GroupMeeting group_;
+  std::string name_;
   HeldMemory held_;  ///< what all ranks have in common counts for each
+  std::optional<HeldMemory> held_pairs_;
   std::shared_ptr<RingEngine> engine_;
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> make_ring_transport(const GroupMeeting& group, const std::string& name) {
-  return std::make_unique<RingTransport>(meet_in_memory(group, name, RingEngine::bytes(group.size())),
-                                         group.rank, group.size());
+  return std::make_unique<RingTransport>(meet_in_memory(group, name, RingEngine::bytes(group.size())), group,
+                                         name);
 }
 
 }  // namespace isobar

@@ -32,7 +32,8 @@ class Pending {
   virtual std::vector<CollectiveStep> steps() const { return {}; }
 };
 
-/// Tensors are contiguous, on the transport's device, and equal in shape and type on all ranks. Collectives
+/// Tensors are contiguous, on the transport's device, and equal in shape and type on all ranks, but for an
+/// all-to-all, whose sizes may differ. Collectives
 /// are started in the same order on all ranks and done in that order; all return at once.
 class Transport {
  public:
@@ -48,6 +49,11 @@ class Transport {
   /// `out` is this rank's part of the reduced `in`.
   virtual std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in,
                                                   Reduce reduce) = 0;
+  /// Flat `in` has sends[r] elements for each rank r, one behind the other, and `out` gets receives[r] of it;
+  /// zeros allowed. The own ones are copied.
+  virtual std::unique_ptr<Pending> all_to_all(const at::Tensor& out, const at::Tensor& in,
+                                              const std::vector<std::int64_t>& receives,
+                                              const std::vector<std::int64_t>& sends) = 0;
 
   /// Whether `Pending::wait` returns at once and makes the current stream of the device wait instead.
   virtual bool blocks_stream() const { return false; }

@@ -3,7 +3,9 @@
 // that the thread sanitizer sees all of them.
 #include <functional>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "ring/ring_engine.h"
@@ -22,6 +24,15 @@ class RingWorld {
           std::make_unique<RingEngine>(SharedMemory::open(address, RingEngine::bytes(size)), rank, size));
     }
     engines_.front() = std::make_unique<RingEngine>(std::move(made), 0, size);
+  }
+
+  /// What an all-to-all of more than two ranks needs.
+  void connect_pairs() {
+    SharedMemory made = SharedMemory::make(PairLinks::bytes(engines_.front()->size()));
+    const std::string address = made.address();
+    for (std::size_t rank = 1; rank < engines_.size(); ++rank)
+      engines_[rank]->connect_pairs(SharedMemory::open(address, made.bytes()));
+    engines_.front()->connect_pairs(std::move(made));
   }
 
   /// Runs `body` on every rank at the same time, at most a minute.

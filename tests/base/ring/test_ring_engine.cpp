@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -172,6 +173,67 @@ TEST_CASE("broadcast, all-gather and reduce-scatter bring every part to its plac
     wrong += given == values_of<std::int32_t>(rank, whole) ? 0 : 1;  // the input is not touched
   });
   CHECK(wrong == 0);
+}
+
+TEST_CASE("an all-to-all takes each message to its rank, whatever each is long, between other collectives") {
+  const int size = GENERATE(2, 3, 4);
+  const std::int64_t scale = GENERATE(1, 7001, 200'000);
+  RingWorld world(size);
+  if (size > 2) world.connect_pairs();
+  std::atomic<int> wrong = 0;
+  const auto count = [&](int from, int to) { return (from + to) % 3 * scale; };
+  world.run([&](RingEngine& engine) {
+    const int rank = engine.rank();
+    std::vector<std::int32_t> in, expected;
+    std::vector<std::int64_t> sends, receives;
+    for (int other = 0; other < size; ++other) {
+      sends.push_back(count(rank, other));
+      receives.push_back(count(other, rank));
+      in.insert(in.end(), static_cast<std::size_t>(sends.back()), 10 * rank + other);
+      expected.insert(expected.end(), static_cast<std::size_t>(receives.back()), 10 * other + rank);
+    }
+    std::vector<std::int32_t> out(expected.size());
+    auto values = values_of<std::int32_t>(rank, 1000);
+    const auto before = engine.start(all_reduce_of(values, CombineType::i32));
+    const auto job = engine.start({.kind = RingKind::all_to_all,
+                                   .type = CombineType::i32,
+                                   .elements = static_cast<std::int64_t>(std::max(in.size(), out.size())),
+                                   .in = reinterpret_cast<const std::byte*>(in.data()),
+                                   .out = reinterpret_cast<std::byte*>(out.data()),
+                                   .sends = sends,
+                                   .receives = receives});
+    engine.wait(*job, kPatience_us);
+    wrong += out == expected && before->is_done() ? 0 : 1;
+    engine.wait(*engine.start(all_reduce_of(values, CombineType::i32)), kPatience_us);
+    wrong += values.back() == size * sum_at(size, 999) ? 0 : 1;
+  });
+  CHECK(wrong == 0);
+}
+
+TEST_CASE("what an all-to-all needs comes behind a collective that is under way") {
+  constexpr int kSize = 3;
+  RingWorld world(kSize);
+  const SharedMemory made = SharedMemory::make(PairLinks::bytes(kSize));
+  std::atomic<int> right = 0;
+  world.run([&](RingEngine& engine) {
+    auto values = values_of<std::int32_t>(engine.rank(), 3'000'000);
+    const auto before = engine.start(all_reduce_of(values, CombineType::i32));
+    engine.connect_pairs(SharedMemory::open(made.address(), made.bytes()));
+    right += before->is_done() ? 1 : 0;
+    const std::vector<std::int32_t> in = {10 * engine.rank(), 10 * engine.rank() + 1, 10 * engine.rank() + 2};
+    std::vector<std::int32_t> out(in.size());
+    const auto job = engine.start({.kind = RingKind::all_to_all,
+                                   .type = CombineType::i32,
+                                   .elements = kSize,
+                                   .in = reinterpret_cast<const std::byte*>(in.data()),
+                                   .out = reinterpret_cast<std::byte*>(out.data()),
+                                   .sends = {1, 1, 1},
+                                   .receives = {1, 1, 1}});
+    engine.wait(*job, kPatience_us);
+    right += out == std::vector<std::int32_t>{engine.rank(), 10 + engine.rank(), 20 + engine.rank()} ? 1 : 0;
+    right += values.back() == sum_at(kSize, 2'999'999) ? 1 : 0;
+  });
+  CHECK(right == 3 * kSize);
 }
 
 TEST_CASE("2 (N - 1) steps of S / N bytes are recorded, in the order of the plan") {

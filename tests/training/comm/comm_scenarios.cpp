@@ -116,6 +116,20 @@ const AddScenario refused{"refused", [](const Words& words) {
                             if (which == "gaps")
                               comm.all_reduce(at::zeros({4, 4}).t(), Reduce::sum, "it").wait();
                             if (which == "size") comm.all_gather(some, some, "it").wait();
+                            const auto to_all = [&](const at::Tensor& out, const at::Tensor& in,
+                                                    const std::vector<std::int64_t>& receives,
+                                                    const std::vector<std::int64_t>& sends) {
+                              comm.all_to_all(out, in, receives, sends, "it").wait();
+                            };
+                            if (which == "flat") to_all(some, some.view({2, 2}), {2, 2}, {2, 2});
+                            if (which == "counts") to_all(some, some, {2, 2}, {4});
+                            if (which == "negative") to_all(some, some, {5, -1}, {2, 2});
+                            if (which == "sum") to_all(some, some, {2, 2}, {2, 1});
+                            if (which == "own") {
+                              const bool first = comm.rank() == 0;
+                              to_all(some, some, {2, 2}, {first ? 1 : 3, first ? 3 : 1});
+                            }
+                            if (which == "mixed") to_all(some.to(at::kDouble), some, {2, 2}, {2, 2});
                             return 0;
                           }};
 
@@ -128,6 +142,11 @@ const AddScenario mutated{
       const bool other = comm.rank() == 1;
       if (which == "group") {
         const Comm part = comm.group(other ? std::vector<int>{1, 0} : std::vector<int>{0, 1}, "pair");
+        return 0;
+      }
+      if (which == "sends") {  // rank 1 expects more than rank 0 has for it
+        const std::vector<std::int64_t> sends = {2, other ? 2 : 4}, receives = {other ? 6 : 2, 2};
+        comm.all_to_all(at::zeros({other ? 8 : 4}), at::ones({other ? 4 : 6}), receives, sends, "it").wait();
         return 0;
       }
       if (other && which == "extra") comm.all_reduce(at::ones({8}), Reduce::sum, "extra").wait();

@@ -1,6 +1,9 @@
 // Ranks of Comm in groups, and what they know of each other; the tests start these as processes.
+#include <ATen/ops/cat.h>
+#include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/zeros_like.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -16,6 +19,41 @@ using namespace isobar;
 using namespace isobar::testing;
 
 namespace {
+
+/// What rank `from` has for rank `to`: none, some, or more than one piece; `odd`: only the first rank sends.
+std::int64_t count_for(int from, int to, bool odd) {
+  if (odd) return from == 0 ? 3 * to : 0;
+  return (from + 2 * to) % 3 == 0 ? 0 : (from + 1) * 40'000 + to;
+}
+
+/// Each rank's elements for each other one, in sizes that differ; words: backend, "odd".
+const AddScenario to_each{
+    "to_each", [](const Words& words) {
+      Comm comm = world(words);
+      const int n = comm.size(), r = comm.rank();
+      const bool odd = words.size() > 1;
+      std::int64_t wire = 0, calls = 0;
+      for (const at::ScalarType type :
+           {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kInt, at::kLong, at::kByte}) {
+        std::vector<std::int64_t> sends, receives;
+        std::vector<at::Tensor> mine, expected;
+        for (int other = 0; other < n; ++other) {
+          sends.push_back(count_for(r, other, odd));
+          receives.push_back(count_for(other, r, odd));
+          mine.push_back(at::full({sends.back()}, 10 * r + other, type));
+          expected.push_back(at::full({receives.back()}, 10 * other + r, type));
+          if (other != r) wire += sends.back() * static_cast<std::int64_t>(mine.back().itemsize());
+        }
+        const at::Tensor wanted = at::cat(expected), out = at::zeros_like(wanted);
+        comm.all_to_all(out, at::cat(mine), receives, sends, "to each").wait();
+        require(at::equal(out, wanted), std::string("what each has for this rank, ") + c10::toString(type));
+        require(comm.counts().calls == ++calls && comm.counts().wire_bytes == wire, "bytes for other ranks");
+      }
+      const at::Tensor sum = at::ones({5});  // between other collectives, in order
+      comm.all_reduce(sum, Reduce::sum, "sum").wait();
+      require(all_are(sum, n), "a sum behind it");
+      return 0;
+    }};
 
 /// Rank 1 has waited for an exchange of the same name before it stands still in front of this one.
 const AddScenario stale{"stale", [](const Words& words) {

@@ -8,6 +8,7 @@
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -105,14 +106,19 @@ int compare_means(const std::vector<std::string>&) {
   return 0;
 }
 
-/// Rank 1 is killed while all-reduces go round; the others say what they were told.
-int lose_a_rank(const std::vector<std::string>&) {
+/// Rank 1 is killed while all-reduces go round, or with a word all-to-alls; the others print what they were
+/// told.
+int lose_a_rank(const std::vector<std::string>& words) {
   std::signal(SIGTERM, SIG_IGN);  // the launcher stops us, and we have something to say
   World world;
+  const int size = world.ring->size();
   const at::Tensor values = at::zeros({8 << 20}, at::kFloat);
+  const std::vector<std::int64_t> each(static_cast<std::size_t>(size), values.numel() / size);
   try {
     for (int call = 0; call < 1000; ++call) {
-      const std::unique_ptr<Pending> pending = world.ring->all_reduce(values, Reduce::sum);
+      const std::unique_ptr<Pending> pending =
+          words.empty() ? world.ring->all_reduce(values, Reduce::sum)
+                        : world.ring->all_to_all(at::zeros_like(values), values, each, each);
       if (world.ring->rank() == 1 && call == 3) std::raise(SIGKILL);  // it is under way
       if (!finish(pending)) return fails("nobody told us");
     }
@@ -157,6 +163,8 @@ int agree_on_ends(const std::vector<std::string>&) {
   pending.push_back(linked->broadcast(part, size - 1));
   pending.push_back(linked->all_gather(whole, part));
   pending.push_back(linked->reduce_scatter(part, whole, Reduce::mean));
+  const std::vector<std::int64_t> each(static_cast<std::size_t>(size), 600);
+  pending.push_back(linked->all_to_all(at::zeros_like(whole), whole, each, each));
   for (const auto& one : pending) {
     finish(one);
     const at::Tensor end = at::full({1}, one->end_us(), at::kLong);
@@ -164,13 +172,22 @@ int agree_on_ends(const std::vector<std::string>&) {
     finish(world.gloo->all_reduce(latest, Reduce::max));
     if (!at::equal(end, latest)) return fails("ranks do not agree about the end");
   }
-  // 20 ms a message: 2 (n - 1), then n - 1 three times.
+  // 20 ms a message: 2 (n - 1), then n - 1 four times.
   const auto apart_us = [&](std::size_t i) { return pending[i]->end_us() - pending[i - 1]->end_us(); };
   const std::int64_t half_us = (size - 1) * 20'000;
-  for (const std::size_t i : {1U, 2U, 3U}) {
+  for (const std::size_t i : {1U, 2U, 3U, 4U}) {
     if (std::abs(apart_us(i) - half_us) > half_us / 50) return fails(fmt::format("{} us apart", apart_us(i)));
   }
   return 0;
+}
+
+/// All of `values` to the next rank.
+Work to_next(Comm& comm, const at::Tensor& values) {
+  const int n = comm.size(), r = comm.rank();
+  std::vector<std::int64_t> sends(static_cast<std::size_t>(n), 0), receives = sends;
+  sends[static_cast<std::size_t>((r + 1) % n)] = receives[static_cast<std::size_t>((r + n - 1) % n)] =
+      values.numel();
+  return comm.all_to_all(at::zeros_like(values), values, receives, sends, "e");
 }
 
 /// Two nodes of two ranks. Words: Gb/s of comm.link, Gb/s of comm.node_link, 0 = none. Each group's
@@ -206,14 +223,15 @@ int nested_links(const std::vector<std::string>& words) {
         {took(comm->all_reduce(whole, Reduce::sum, "a")), ring_all_reduce_us(link, n, bytes)},
         {took(comm->reduce_scatter(part, whole, Reduce::sum, "b")), ring_half_us(link, n, bytes)},
         {took(comm->all_gather(whole, part, "c")), ring_half_us(link, n, bytes)},
-        {took(comm->broadcast(whole, 0, "d")), broadcast_us(link, n, bytes)}};
+        {took(comm->broadcast(whole, 0, "d")), broadcast_us(link, n, bytes)},
+        {took(to_next(*comm, whole)), messages_us(link, 1, bytes)}};
     for (const auto& [measured_us, expected_us] : seen) {
       if (std::abs(measured_us - expected_us) <= 2) continue;
       fmt::print("{} ranks: {:.0f} us, {:.1f} expected\n", n, measured_us, expected_us);
       ++wrong;
     }
-    const std::int64_t sent = (n - 1) * 1'600'000LL / n + (comm->rank() == 0 ? 400'000 : 0);
-    if (comm->counts().calls != 4 || comm->counts().wire_bytes != sent) ++wrong;
+    const std::int64_t sent = (n - 1) * 1'600'000LL / n + (comm->rank() == 0 ? 400'000 : 0) + 400'000;
+    if (comm->counts().calls != 5 || comm->counts().wire_bytes != sent) ++wrong;
   }
   return wrong;
 }

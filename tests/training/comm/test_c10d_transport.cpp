@@ -68,6 +68,17 @@ TEST_CASE("one that fails in that moment says why, and not that time passed") {
   CHECK_THROWS_WITH(late_one(transport)->wait(1000), "Connection closed by peer");
 }
 
+TEST_CASE("a reduce-scatter between hosts is a part of a sum, and waited for like one") {
+  // This backend leaves what it is given as it is, and has no reduce-scatter of its own.
+  const auto transport = make_c10d_transport(c10::make_intrusive<LateBackend>(/*fails=*/false));
+  const at::Tensor in = at::ones({4}), out = at::zeros({2});
+  CHECK(transport->reduce_scatter(out, in, Reduce::mean)->wait(1000));
+  CHECK(out.equal(at::ones({2}) * 0.5));
+  CHECK(in.equal(at::ones({4})));
+  const auto broken = make_c10d_transport(c10::make_intrusive<LateBackend>(/*fails=*/true));
+  CHECK_THROWS_WITH(broken->reduce_scatter(out, in, Reduce::sum)->wait(1000), "Connection closed by peer");
+}
+
 TEST_CASE("libtorch gets the sum of one tensor from our ranks, and is refused what is not made for it") {
   Comm comm;
   const auto group = make_process_group(comm, "bucket", /*overlap=*/true);

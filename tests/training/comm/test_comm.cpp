@@ -23,6 +23,13 @@ TEST_CASE("every collective carries every type") {
   for (const std::string& backend : all_or_one(kBackends, 1)) passes(2, {"types", backend});
 }
 
+TEST_CASE("an all-to-all brings each rank what each has for it, in sizes that differ and none") {
+  for (const std::string& backend : kBackends) passes(4, {"to_each", backend});
+  for (const std::string& backend : kBackends) passes(3, {"to_each", backend, "odd"});
+  for (const std::string& backend : all_or_one({"gloo", "ring", "auto"}, 2)) passes(1, {"to_each", backend});
+  for (const std::string& backend : all_or_one(kBackends, 1)) passes(2, {"to_each", backend});
+}
+
 TEST_CASE("all ranks hold the same bits after a mean, in 16 bits too") {
   for (const std::string& backend : kBackends) passes(4, {"same_bits", backend});
   for (const std::string& backend : all_or_one(kBackends, 0)) passes(2, {"same_bits", backend});
@@ -53,9 +60,18 @@ TEST_CASE("groups talk among themselves, and refuse who is not in them") {
 
 TEST_CASE("what a transport would misread is refused in words") {
   const std::vector<std::pair<std::string, std::string>> cases = {
-      {"type", "its type is Bool"},           {"empty", "it is empty"},
-      {"mean", "whole numbers have no mean"}, {"root", "there is no rank 9"},
-      {"gaps", "it has gaps in memory"},      {"size", "4 values of each of 2 ranks are not 4"}};
+      {"type", "its type is Bool"},
+      {"empty", "it is empty"},
+      {"mean", "whole numbers have no mean"},
+      {"root", "there is no rank 9"},
+      {"gaps", "it has gaps in memory"},
+      {"size", "4 values of each of 2 ranks are not 4"},
+      {"flat", "a tensor of 2 dimensions is not flat"},
+      {"counts", "1 counts for 2 ranks"},
+      {"negative", "-1 elements for a rank"},
+      {"sum", "counts of 3 elements, of a tensor of 4"},
+      {"own", "1 elements for this rank itself, which wants 2"},
+      {"mixed", "input and output differ in type"}};
   for (const auto& [which, words] : cases) {
     const RanksEnded ended = run(2, {"refused", "gloo", which});
     INFO(which << "\n" << said(ended));
@@ -72,7 +88,8 @@ TEST_CASE("ranks that do not do the same are told so before anything is sent") {
       {"op", "all_reduce sum f32[1024] bucket 3", "broadcast f32[1024] from rank 0 bucket 3"},
       {"order", "bucket 3", "bucket 4"},
       {"group", "groups pair, number 1: rank 0: [0, 1]", "rank 1: [1, 0]"},
-      {"extra", "f32[1024] bucket 3", "rank 1: collective 0: all_reduce sum f32[8] extra"}};
+      {"extra", "f32[1024] bucket 3", "rank 1: collective 0: all_reduce sum f32[8] extra"},
+      {"sends", "collective 0: all_to_all f32 it", "rank 0 sends 4 elements to rank 1, which expects 6"}};
   for (const std::vector<std::string>& words : cases) {
     const RanksEnded ended = run(2, {"mutated", "gloo", words[0]});
     INFO(words[0] << "\n" << said(ended));

@@ -1,5 +1,8 @@
 // The ring and the emulated link between real processes.
 
+#include <string>
+#include <vector>
+
 #include "support/catch.h"
 #include "support/rank_scenarios.h"
 
@@ -23,7 +26,9 @@ TEST_CASE("a mean of two is Gloo's sum divided, to the bit; of whole numbers the
 
 TEST_CASE("a rank that is killed is named, and nobody hangs") {
   const int ranks = GENERATE(2, 4);
-  const RanksEnded ended = run_scenario(ranks, {"lost"});
+  const std::vector<std::string> words =
+      GENERATE(std::vector<std::string>{"lost"}, std::vector<std::string>{"lost", "to each"});
+  const RanksEnded ended = run_scenario(ranks, words);
   INFO(said(ended));
   CHECK_FALSE(ended.timed_out);
   CHECK(ended.first == 1);
