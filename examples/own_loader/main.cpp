@@ -31,7 +31,7 @@ class TurningLoader final : public Loader {
 
   /// The batch must depend on `position` alone: a resumed run asks for the same ones again.
   Batch load(std::int64_t position) override {
-    const at::Tensor both = at::empty(both_shape(dataset_, batch_size()), at::kFloat);  // [2, B, C, H, W]
+    const at::Tensor both = at::empty(batch_shape(dataset_, batch_size()), at::kFloat);  // [2, B, C, H, W]
     std::mt19937_64 random(static_cast<std::uint64_t>(position));
     std::int64_t row = 0;
     for (const std::int64_t sample : order().samples(position)) {

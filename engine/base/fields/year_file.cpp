@@ -35,7 +35,7 @@ struct YearFile::State {
   }
   void check_unchanged() const;
   void read_contiguous(std::int64_t time, const RecordBox& box, std::span<float> out) const;
-  void read_compressed(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out);
+  void read_compressed(std::int64_t time, const RecordBox& box, std::span<float> out);
 
   fs::path path;
   H5Program program;
@@ -79,8 +79,7 @@ void YearFile::State::read_contiguous(std::int64_t time, const RecordBox& box, s
   }
 }
 
-void YearFile::State::read_compressed(std::int64_t time, std::int64_t height, std::int64_t width,
-                                      std::span<float> out) {
+void YearFile::State::read_compressed(std::int64_t time, const RecordBox& box, std::span<float> out) {
   const std::scoped_lock lock(mutex);
   if (!reader || !reader->is_alive()) {
     reader = std::make_unique<H5Reader>(program);
@@ -89,7 +88,7 @@ void YearFile::State::read_compressed(std::int64_t time, std::int64_t height, st
       throw Error("the file was changed since it was opened", path.string(), kUnchangedHint);
     }
   }
-  reader->read(path, time, height, width, out);
+  reader->read(path, time, box.first_row, box.rows, box.width, out);
 }
 
 /// Opens files one after the other with one child.
@@ -174,17 +173,18 @@ bool lies_within(std::int64_t first, std::int64_t count, std::int64_t all) {
 
 }  // namespace
 
-void YearFile::read_record(std::int64_t time, std::int64_t height, std::int64_t width,
-                           std::span<float> out) const {
+void YearFile::read_record(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out,
+                           std::int64_t first_row) const {
   const auto [times, channels, rows, columns] = shape();
   const bool inside =
-      lies_within(time, 1, times) && lies_within(0, height, rows) && lies_within(0, width, columns);
+      lies_within(time, 1, times) && lies_within(first_row, height, rows) && lies_within(0, width, columns);
   if (!inside || static_cast<std::int64_t>(out.size()) != channels * height * width) {
-    throw Error(fmt::format("record {}, {} x {} was asked of a file with {} records of {} x {}", time, height,
-                            width, times, rows, columns),
-                path().string(), "", Exit::failed);
+    throw Error(
+        fmt::format("record {}, {} x {} from row {} on was asked of a file with {} records of {} x {}", time,
+                    height, width, first_row, times, rows, columns),
+        path().string(), "", Exit::failed);
   }
-  const RecordBox box{.channels = channels, .rows = height, .width = width};
+  const RecordBox box{.channels = channels, .first_row = first_row, .rows = height, .width = width};
   naming_record(time, [&] {
     state_->check_unchanged();
     switch (storage()) {
@@ -193,7 +193,7 @@ void YearFile::read_record(std::int64_t time, std::int64_t height, std::int64_t 
       case FieldStorage::chunked:
         return read_chunked(state_->file, path(), state_->table, time, box, out);
       case FieldStorage::compressed:
-        return state_->read_compressed(time, height, width, out);
+        return state_->read_compressed(time, box, out);
     }
   });
 }

@@ -34,11 +34,12 @@ class YearFile {
   FieldStorage storage() const;
   std::uint64_t record_bytes() const;  ///< channel x lat x lon x 4
 
-  /// Rows 0..height-1 and columns 0..width-1 of every channel of record `time`, into `out` [channel, height,
-  /// width]. Bytes are as in the file: not normalised. A short read, and a file that was cut, grew, was
-  /// removed or had another put in its place since it was opened, is an Error with file and record (exit code
-  /// 1).
-  void read_record(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out) const;
+  /// `height` rows from `first_row` on and columns 0..width-1 of every channel of record `time`, into `out`
+  /// [channel, height, width]. Bytes are as in the file: not normalised. A short read, and a file that was
+  /// cut, grew, was removed or had another put in its place since it was opened, is an Error with file and
+  /// record (exit code 1).
+  void read_record(std::int64_t time, std::int64_t height, std::int64_t width, std::span<float> out,
+                   std::int64_t first_row = 0) const;
 
   /// Rows first_row .. first_row + rows - 1 and columns 0 .. width-1 of one channel of record `time`, into
   /// `out` [rows, width]; for callers that take a record in pieces that stay in the processor's cache. A

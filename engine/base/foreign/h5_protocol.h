@@ -18,9 +18,10 @@ enum class H5Say : std::uint32_t { table = 1, floats = 2, refusal = 3 };
 struct H5Request {
   std::uint32_t magic = kH5Magic;
   H5Ask ask = H5Ask::open;
-  std::int64_t time = 0;    ///< read: the record
-  std::int64_t height = 0;  ///< read: its first rows
-  std::int64_t width = 0;   ///< read: their first columns
+  std::int64_t time = 0;       ///< read: the record
+  std::int64_t height = 0;     ///< read: so many of its rows
+  std::int64_t width = 0;      ///< read: their first columns
+  std::int64_t first_row = 0;  ///< read: the first of its rows
 };
 
 struct H5Answer {

@@ -231,10 +231,11 @@ H5Table H5Reader::open(const FileDescriptor& file, const fs::path& path) {
   }
 }
 
-void H5Reader::read(const fs::path& path, std::int64_t time, std::int64_t height, std::int64_t width,
-                    std::span<float> out) {
+void H5Reader::read(const fs::path& path, std::int64_t time, std::int64_t first_row, std::int64_t height,
+                    std::int64_t width, std::span<float> out) {
   Waiting waiting(path, patience_ms_);
-  send({.ask = H5Ask::read, .time = time, .height = height, .width = width}, -1, waiting);
+  send({.ask = H5Ask::read, .time = time, .height = height, .width = width, .first_row = first_row}, -1,
+       waiting);
   std::span<std::byte> left = std::as_writable_bytes(out);
   while (!left.empty()) {
     const H5Answer answer = receive_answer(waiting);

@@ -28,10 +28,10 @@ class H5Reader {
 
   H5Table open(const FileDescriptor& file, const std::filesystem::path& path);
 
-  /// Record `time` of the file opened last, its first `height` rows and `width` columns, into `out` [channel,
-  /// height, width].
-  void read(const std::filesystem::path& path, std::int64_t time, std::int64_t height, std::int64_t width,
-            std::span<float> out);
+  /// Record `time` of the file opened last, `height` rows from `first_row` on and the first `width` columns,
+  /// into `out` [channel, height, width].
+  void read(const std::filesystem::path& path, std::int64_t time, std::int64_t first_row, std::int64_t height,
+            std::int64_t width, std::span<float> out);
 
  private:
   struct Waiting;  ///< what is waited for, until when, and the Error where it does not come

@@ -21,7 +21,7 @@ struct RunFolder {
   std::filesystem::path spans_file(int rank) const;
   /// "memory-0003.jsonl" (record/memory_timeline.h)
   std::filesystem::path memory_file(int rank) const;
-  /// "fields/step-000128.npy": float32 [3, C, H, W], input, target and prediction of one validation sample.
+  /// "fields/step-000128.npy": float32 [3 or 4, C, H, W]: input, target, forecast, an ensemble's spread.
   std::filesystem::path fields_file(std::int64_t step) const;
 };
 

@@ -87,6 +87,8 @@ JsonLine summary_event(const RunSummary& summary) {
     line.add("comm_calls", summary.comm_calls).add("wire_bytes", summary.wire_bytes);
     if (summary.tp_calls > 0)
       line.add("tp_calls", summary.tp_calls).add("tp_wire_bytes", summary.tp_wire_bytes);
+    if (summary.cp_calls > 0)
+      line.add("cp_calls", summary.cp_calls).add("cp_wire_bytes", summary.cp_wire_bytes);
     if (summary.waited_for >= 0)
       line.add("waited_us", summary.waited_us).add("waited_for", summary.waited_for);
   }

@@ -77,6 +77,8 @@ struct RunSummary {
   double wire_bytes = 0;     ///< bytes that this rank sent
   double tp_calls = 0;       ///< calls of split layers among them
   double tp_wire_bytes = 0;  ///< bytes that split layers sent
+  double cp_calls = 0;       ///< calls of ranks that share tokens, likewise
+  double cp_wire_bytes = 0;  ///< bytes that these sent
   double waited_us = 0;      ///< for the rank that came last
   int waited_for = -1;       ///< the rank that came last most often, -1 = not known
   std::uint64_t predicted_bytes =

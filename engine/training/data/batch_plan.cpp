@@ -9,7 +9,7 @@ BatchPlan plan_batch(const Dataset& dataset, const BatchOrder& order, std::int64
   BatchPlan plan;
   plan.batch = batch;
   plan.samples = order.samples(batch);
-  plan.field_of.resize(2 * plan.samples.size());
+  plan.field_of.resize(static_cast<std::size_t>(1 + dataset.leads()) * plan.samples.size());
   std::map<std::pair<std::int64_t, std::int64_t>, std::int32_t> known;
   const auto add = [&](FieldPlace place, std::size_t use, std::int64_t sample) {
     const auto next = static_cast<std::int32_t>(plan.fields.size());
@@ -20,9 +20,11 @@ BatchPlan plan_batch(const Dataset& dataset, const BatchOrder& order, std::int64
     plan.sample_of.push_back(sample);
   };
   for (std::size_t b = 0; b < plan.samples.size(); ++b) {
-    const auto [input, target] = dataset.places(plan.samples[b]);
-    add(input, b, plan.samples[b]);
-    add(target, plan.samples.size() + b, plan.samples[b]);
+    std::size_t use = b;
+    for (const FieldPlace place : dataset.places(plan.samples[b])) {
+      add(place, use, plan.samples[b]);
+      use += plan.samples.size();
+    }
   }
   return plan;
 }

@@ -56,7 +56,7 @@ struct CudaArrival : Arrival {
   void hand_over(bool waits) override {
     const c10::Stream stream = current_stream(device);
     if (waits) ready.block(stream);
-    keep_for(both, stream);
+    keep_for(fields, stream);
   }
   std::int64_t settle() override {
     if (spans) spans->tell(kernel, bytes);
@@ -98,7 +98,7 @@ class CudaUploader : public Uploader {
   c10::Device device_;
   std::optional<c10::Stream> stream_;
   SpanWriter* spans_;
-  std::array<std::int64_t, 5> shape_;   ///< [2, B, C, H, W]
+  std::array<std::int64_t, 5> shape_;   ///< [1 + R, B, C, H, W]
   at::Tensor mean_, spread_;            ///< [C]
   std::unique_ptr<EventPool> events_;   ///< where spans are wanted
   std::unique_ptr<DeviceClock> clock_;  ///< where spans are wanted
@@ -116,7 +116,7 @@ CudaUploader::CudaUploader(const Dataset& dataset, std::int64_t batch_size, Slot
       device_(device),
       stream_(stream),
       spans_(spans),
-      shape_(both_shape(dataset, batch_size)),
+      shape_(batch_shape(dataset, batch_size)),
       mean_(to_device(dataset.statistics().mean, on_device(at::kFloat))),
       spread_(to_device(dataset.statistics().std, on_device(at::kFloat))) {
   current_stream(device_).synchronize();  // the statistics are there before any stream asks for them
@@ -130,10 +130,10 @@ std::shared_ptr<Arrival> CudaUploader::start(const FilledSlot& slot) {
   const c10::StreamGuard guard(stream);
   const MemoryScope scope(MemoryCategory::batches);
   auto arrival = std::make_shared<CudaArrival>(device_);
-  arrival->both = at::empty(shape_, on_device(at::kFloat));
-  std::size_t bytes = arrival->both.nbytes();
+  arrival->fields = at::empty(shape_, on_device(at::kFloat));
+  std::size_t bytes = arrival->fields.nbytes();
   if (layout_ == SlotLayout::ready) {
-    copy(arrival->both.mutable_data_ptr(), slot, bytes, *arrival, stream);
+    copy(arrival->fields.mutable_data_ptr(), slot, bytes, *arrival, stream);
   } else {
     const std::size_t uses = slot.plan.field_of.size();
     const std::size_t field_bytes = bytes / uses / (layout_ == SlotLayout::raw ? 1 : 2);
@@ -173,16 +173,17 @@ void CudaUploader::make_batch(const at::Tensor& fields, const FilledSlot& slot, 
   std::memcpy(host_uses.mutable_data_ptr(), uses.data(), uses.size() * sizeof(std::int32_t));
   const at::Tensor field_of = host_uses.to(device_, /*non_blocking=*/true);
   at::Tensor nonfinite = at::zeros({}, on_device(at::kLong));
-  auto* const input = arrival.both.mutable_data_ptr<float>();
+  auto* const input = arrival.fields.mutable_data_ptr<float>();
   const DeviceFields batch = {.fields = fields.const_data_ptr(),
                               .field_of = field_of.const_data_ptr<std::int32_t>(),
                               .mean = mean_.const_data_ptr<float>(),
                               .spread = spread_.const_data_ptr<float>(),
                               .samples = shape_[1],
+                              .targets = shape_[0] - 1,
                               .channels = shape_[2],
                               .plane = shape_[3] * shape_[4],
                               .input = input,
-                              .target = input + arrival.both.numel() / 2,
+                              .target = input + arrival.fields.numel() / shape_[0],
                               .nonfinite = nonfinite.mutable_data_ptr<std::int64_t>()};
   CUstream_st* const handle = stream_handle(stream);
   if (layout_ == SlotLayout::raw) {

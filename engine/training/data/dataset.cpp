@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <set>
 #include <span>
@@ -10,6 +11,7 @@
 #include "core/clock.h"
 #include "core/crc32c.h"
 #include "core/error.h"
+#include "core/text.h"
 #include "data/index_rule.h"
 #include "kernels/normalise.h"
 
@@ -48,10 +50,25 @@ std::span<float> tile_buffer(std::size_t values) {
   return std::span(buffer).first(values);
 }
 
-Lateness lateness_of_fault() {
-  const FaultSetting& fault = made_fault();
-  const bool one = fault.fault == Fault::slow_worker;
-  return {one || fault.fault == Fault::slow_loader ? fault.ms : 0, one};
+/// "2 or 4": the numbers of bands next to `wanted` that `rows` can be cut in.
+std::string counts_that_fit(std::int64_t rows, std::int64_t wanted) {
+  std::int64_t below = std::min(wanted, rows);
+  while (below > 1 && rows % below != 0) --below;
+  std::int64_t above = std::max<std::int64_t>(wanted, 1);
+  while (above < rows && rows % above != 0) ++above;
+  return above > rows || above == below ? fmt::format("{}", below) : fmt::format("{} or {}", below, above);
+}
+
+FieldShape shape_of(const FieldShape& whole, const LatitudeBand& band) {
+  if (band.index < 0 || band.index >= band.count || whole.height % band.count != 0) {
+    throw Error(fmt::format("the grid has {} rows, of which {} ranks cannot read as many each (band {})",
+                            whole.height, band.count, band.index),
+                "data.read_group",
+                fmt::format("data.read_group={}, by which {} can be divided",
+                            counts_that_fit(whole.height, band.count), whole.height));
+  }
+  const std::int64_t rows = whole.height / band.count;
+  return {whole.channels, rows, whole.width, band.index * rows, whole.height};
 }
 
 constexpr double kCommonUnits = 1e5;              // dividing by 1 would overflow the first step
@@ -61,24 +78,33 @@ constexpr std::int64_t kSyntheticSamples = 512;   // the number in `short`
 }  // namespace
 
 Dataset::Dataset(const DataConfig& config, const std::filesystem::path& root, const std::string& split,
-                 std::int64_t limit)
+                 std::int64_t limit, LatitudeBand band, std::int64_t leads)
     : throttle_(std::make_unique<Throttle>(config.throttle_mb_per_s)),
-      lateness_(lateness_of_fault()),
-      shape_{config.channels, config.grid[0], config.grid[1]},
-      dt_(config.dt) {
+      shape_(shape_of({config.channels, config.grid[0], config.grid[1]}, band)),
+      dt_(config.dt),
+      leads_(leads) {
   if (config.source == DataSource::synthetic) {
-    records_ = std::max(kSyntheticRecords, 3 * dt_);
+    records_ = std::max(kSyntheticRecords, (kLeastStepsOfYear - 1 + leads_) * dt_);
     size_ = limit > 0 ? limit : kSyntheticSamples;
     statistics_ = same_for_all(config.channels, 1);
     channel_names_ = default_channel_names(config.channels);
-    source_ = make_synthetic_source(shape_);
-    return;
+  } else {
+    open_files(config, root, split);
+    const std::int64_t all = static_cast<std::int64_t>(files_.size()) * records_;
+    size_ = limit > 0 ? std::min(limit, all) : all;
   }
-  open_files(config, root, split);
-  const std::int64_t all = static_cast<std::int64_t>(files_.size()) * records_;
-  size_ = limit > 0 ? std::min(limit, all) : all;
-  source_ = config.source == DataSource::memory ? make_memory_source(files_, shape_, records_needed())
-                                                : make_file_source(files_, shape_);
+  if (band.count > 1 && has_fault(Fault::read_all)) {
+    times_read_ = band.count;
+    source_ = make_cut_source(make_source(config.source, shape_.whole()), shape_);
+  } else {
+    source_ = make_source(config.source, shape_);
+  }
+}
+
+std::unique_ptr<FieldSource> Dataset::make_source(DataSource from, const FieldShape& shape) const {
+  if (from == DataSource::synthetic) return make_synthetic_source(shape);
+  return from == DataSource::memory ? make_memory_source(files_, shape, records_needed())
+                                    : make_file_source(files_, shape);
 }
 
 void Dataset::open_files(const DataConfig& config, const std::filesystem::path& root,
@@ -91,14 +117,9 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
       year_files(root / (has_fault(Fault::train_on_valid) && split == "train" ? "valid" : split)));
   records_ = files_.front().shape()[0];
   for (const YearFile& file : files_) check_file(file, config);
-  if (records_ < kLeastStepsOfYear * dt_) {
-    throw Error(
-        fmt::format("a year of {} records is too short for a step of {} records", records_, dt_),
-        files_.front().path().string(),
-        fmt::format("a smaller data.dt: a file needs at least {} x data.dt records", kLeastStepsOfYear));
-  }
+  check_records();
   statistics_ = Statistics::read(root, shape_.channels);
-  climatology_ = read_time_means(root, statistics_, shape_.height, shape_.width);
+  climatology_ = read_time_means(root, statistics_, shape_.whole().height, shape_.width);
   if (has_fault(Fault::no_normalise)) statistics_ = same_for_all(shape_.channels, kCommonUnits);
   if (!climatology_.fault.empty()) climatology_.values.clear();
   normalise(climatology_.values, statistics_);
@@ -107,15 +128,30 @@ void Dataset::open_files(const DataConfig& config, const std::filesystem::path& 
     channel_names_ = default_channel_names(shape_.channels);
 }
 
+void Dataset::check_records() const {
+  const std::string file = files_.front().path().string();
+  if (records_ < kLeastStepsOfYear * dt_) {
+    throw Error(
+        fmt::format("a year of {} records is too short for a step of {} records", records_, dt_), file,
+        fmt::format("a smaller data.dt: a file needs at least {} x data.dt records", kLeastStepsOfYear));
+  }
+  const std::int64_t most = records_ / dt_ - (kLeastStepsOfYear - 1);
+  if (leads_ <= most) return;
+  throw Error(fmt::format("a year of {} records is too short for a rollout of {} forecasts, {} apart",
+                          records_, leads_, counted(dt_, "record")),
+              file, fmt::format("train.rollout={} at most, or a smaller data.dt", most));
+}
+
 void Dataset::check_file(const YearFile& file, const DataConfig& config) const {
   const auto& [records, channels, rows, columns] = file.shape();
+  const FieldShape whole = shape_.whole();
   if (channels != config.channels) {
     throw Error(fmt::format("the file has {} channels, data.channels is {}", channels, config.channels),
                 file.path().string(), fmt::format("--set data.channels={}, or other data", channels));
   }
-  if (rows < shape_.height || columns < shape_.width) {
+  if (rows < whole.height || columns < whole.width) {
     throw Error(fmt::format("the file's grid is {} x {}, data.grid wants {} x {}", rows, columns,
-                            shape_.height, shape_.width),
+                            whole.height, whole.width),
                 file.path().string(), "a smaller data.grid (more is cropped, less cannot be), or other data");
   }
   if (records < records_) {
@@ -131,7 +167,7 @@ bool Dataset::is_compressed() const {
 }
 
 std::string Dataset::identity() const {
-  std::string names = fmt::format("{} {} {} {}", size_, dt_, shape_.height, shape_.width);
+  std::string names = fmt::format("{} {} {} {}", size_, dt_, shape_.whole().height, shape_.width);
   std::uint32_t values = 0;
   const auto add = [&values](std::span<const float> of) { values = crc32c(std::as_bytes(of), values); };
   add(statistics_.mean);
@@ -149,16 +185,18 @@ std::string Dataset::identity() const {
   return fmt::format("{:08x}{:08x}", crc32c(std::as_bytes(std::span(names))), values);
 }
 
-std::pair<FieldPlace, FieldPlace> Dataset::places(std::int64_t i) const {
-  const SamplePlace place = place_sample(i, records_, dt_);
-  return {{place.file, place.input}, {place.file, place.input + dt_}};
+std::vector<FieldPlace> Dataset::places(std::int64_t i) const {
+  const SamplePlace sample = place_sample(i, records_, dt_, leads_);
+  std::vector<FieldPlace> out;
+  for (std::int64_t lead = 0; lead <= leads_; ++lead) out.push_back({sample.file, sample.input + lead * dt_});
+  return out;
 }
 
 std::vector<std::vector<std::int64_t>> Dataset::records_needed() const {
   std::vector<std::set<std::int64_t>> needed(files_.size());
   for (std::int64_t i = 0; i < size_; ++i) {
-    const auto [input, target] = places(i);
-    needed[static_cast<std::size_t>(input.file)].insert({input.record, target.record});
+    for (const FieldPlace field : places(i))
+      needed[static_cast<std::size_t>(field.file)].insert(field.record);
   }
   std::vector<std::vector<std::int64_t>> out;
   for (const auto& of_file : needed) out.emplace_back(of_file.begin(), of_file.end());
@@ -169,9 +207,10 @@ void Dataset::read_raw(FieldPlace place, std::span<float> out, FillCost& cost,
                        const std::stop_token& stop) const {
   const std::int64_t begin_us = steady_us();
   source_->read(place, out);
-  throttle_->take(static_cast<std::int64_t>(out.size_bytes()), begin_us, stop);
+  const std::int64_t bytes = times_read_ * static_cast<std::int64_t>(out.size_bytes());
+  throttle_->take(bytes, begin_us, stop);
   cost.read_us += steady_us() - begin_us;
-  cost.read_bytes += static_cast<std::int64_t>(out.size_bytes());
+  cost.read_bytes += bytes;
 }
 
 void Dataset::normalise_field(FieldPlace place, std::span<float> field, FillCost& cost) const {
@@ -185,7 +224,7 @@ void Dataset::refuse_value(FieldPlace place, std::int64_t index) const {
   const std::int64_t channel = index / (shape_.height * shape_.width);
   throw Error(fmt::format("a value is not a finite number: record {}, channel {} ({}), row {}, column {}",
                           place.record, channel, channel_names_[static_cast<std::size_t>(channel)],
-                          index / shape_.width % shape_.height, index % shape_.width),
+                          shape_.first_row + index / shape_.width % shape_.height, index % shape_.width),
               source_->where(place), "./isobar data check lists every such place", Exit::failed);
 }
 
@@ -240,19 +279,17 @@ void Dataset::read_whole(FieldPlace place, std::span<float* const> outs, FillCos
   for (float* const out : outs.subspan(1)) std::copy(first.begin(), first.end(), out);
 }
 
-void Dataset::read_sample(std::int64_t i, std::span<float> input, std::span<float> target, FillCost& cost,
+void Dataset::read_sample(std::int64_t i, std::span<const std::span<float>> fields, FillCost& cost,
                           const std::stop_token& stop) const {
-  const auto [input_place, target_place] = places(i);
-  read_raw(input_place, input, cost, stop);
-  read_raw(target_place, target, cost, stop);
+  const std::vector<FieldPlace> from = places(i);
+  for (std::size_t n = 0; n < fields.size(); ++n) read_raw(from[n], fields[n], cost, stop);
   if (stop.stop_requested()) return;
-  normalise_field(input_place, input, cost);
-  normalise_field(target_place, target, cost);
+  for (std::size_t n = 0; n < fields.size(); ++n) normalise_field(from[n], fields[n], cost);
 }
 
 void Dataset::read_sample(std::int64_t i, std::span<float> input, std::span<float> target) const {
   FillCost unused;
-  read_sample(i, input, target, unused);
+  read_sample(i, std::array{input, target}, unused);
 }
 
 }  // namespace isobar

@@ -228,7 +228,7 @@ Batch DevicePrefetch::load(std::int64_t position) {
   room_came_.notify_one();
   check_number(item.batch, position);
   item.arrival->hand_over(setting_.awaits_upload);
-  return as_batch(position, std::exchange(item.arrival->both, {}));
+  return as_batch(position, std::exchange(item.arrival->fields, {}));
 }
 
 }  // namespace isobar

@@ -20,7 +20,7 @@ class FileSource : public FieldSource {
   FileSource(const std::vector<YearFile>& files, const FieldShape& shape) : files_(files), shape_(shape) {}
 
   void read(FieldPlace place, std::span<float> out) const override {
-    file(place).read_record(place.record, shape_.height, shape_.width, out);
+    file(place).read_record(place.record, shape_.height, shape_.width, out, shape_.first_row);
   }
   std::int64_t rows_at_once(FieldPlace place) const override {
     const YearFile& from = file(place);
@@ -33,7 +33,7 @@ class FileSource : public FieldSource {
                  std::span<float> out) const override {
     const YearFile& from = file(place);
     if (channel == 0 && first_row == 0) from.check_unchanged(place.record);
-    from.read_rows(place.record, channel, first_row, rows, shape_.width, out);
+    from.read_rows(place.record, channel, shape_.first_row + first_row, rows, shape_.width, out);
     if (channel == shape_.channels - 1 && first_row + rows == shape_.height)
       from.check_unchanged(place.record);
   }
@@ -61,7 +61,7 @@ class MemorySource : public FieldSource {
       slots_.emplace_back(static_cast<std::size_t>(files[f].shape()[0]), kNone);
       for (const std::int64_t record : records[f]) {
         slots_[f][static_cast<std::size_t>(record)] = next;
-        files[f].read_record(record, shape.height, shape.width, field(next++));
+        files[f].read_record(record, shape.height, shape.width, field(next++), shape.first_row);
       }
     }
   }
@@ -106,13 +106,12 @@ class MemorySource : public FieldSource {
 class SyntheticSource : public FieldSource {
  public:
   explicit SyntheticSource(const FieldShape& shape) : shape_(shape), values_(kFields * shape.values()) {
-    const std::uint64_t key = stream_key(0, "synthetic fields");
-    for (std::size_t i = 0; i < values_.size(); i += 2) {
-      // Box and Muller (1958): two uniform numbers make two normal ones.
-      const double length = std::sqrt(-2 * std::log(1 - uniform_at(key, i)));
-      const double angle = 2 * std::numbers::pi * uniform_at(key, i + 1);
-      values_[i] = static_cast<float>(length * std::cos(angle));
-      if (i + 1 < values_.size()) values_[i + 1] = static_cast<float>(length * std::sin(angle));
+    const std::int64_t all_rows = shape.whole().height;
+    const std::size_t planes = kFields * static_cast<std::size_t>(shape.channels);
+    for (std::size_t plane = 0; plane < planes; ++plane) {
+      const std::int64_t row = static_cast<std::int64_t>(plane) * all_rows + shape.first_row;
+      draw(static_cast<std::size_t>(row * shape.width),
+           std::span(values_).subspan(plane * shape.plane(), shape.plane()));
     }
   }
 
@@ -128,8 +127,45 @@ class SyntheticSource : public FieldSource {
  private:
   static constexpr std::size_t kFields = 4;
 
+  /// Values number `first` .. of all that there are of whole fields.
+  static void draw(std::size_t first, std::span<float> out) {
+    const std::uint64_t key = stream_key(0, "synthetic fields");
+    const auto put = [&](std::size_t i, double value) {
+      if (i >= first && i - first < out.size()) out[i - first] = static_cast<float>(value);
+    };
+    for (std::size_t i = first / 2 * 2; i < first + out.size(); i += 2) {
+      // Box and Muller (1958): two uniform numbers make two normal ones.
+      const double length = std::sqrt(-2 * std::log(1 - uniform_at(key, i)));
+      const double angle = 2 * std::numbers::pi * uniform_at(key, i + 1);
+      put(i, length * std::cos(angle));
+      put(i + 1, length * std::sin(angle));
+    }
+  }
+
   FieldShape shape_;
   std::vector<float> values_;
+};
+
+class CutSource : public FieldSource {
+ public:
+  CutSource(std::unique_ptr<FieldSource> source, const FieldShape& shape)
+      : source_(std::move(source)), whole_(shape.whole()), shape_(shape) {}
+
+  void read(FieldPlace place, std::span<float> out) const override {
+    std::vector<float> field(whole_.values());
+    source_->read(place, field);
+    const auto skipped = static_cast<std::size_t>(shape_.first_row * shape_.width);
+    for (std::size_t channel = 0; channel < static_cast<std::size_t>(shape_.channels); ++channel) {
+      std::memcpy(out.data() + channel * shape_.plane(), field.data() + channel * whole_.plane() + skipped,
+                  shape_.plane() * sizeof(float));
+    }
+  }
+  std::string where(FieldPlace place) const override { return source_->where(place); }
+
+ private:
+  std::unique_ptr<FieldSource> source_;
+  FieldShape whole_;
+  FieldShape shape_;
 };
 
 }  // namespace
@@ -157,6 +193,10 @@ std::unique_ptr<FieldSource> make_memory_source(const std::vector<YearFile>& fil
 
 std::unique_ptr<FieldSource> make_synthetic_source(const FieldShape& shape) {
   return std::make_unique<SyntheticSource>(shape);
+}
+
+std::unique_ptr<FieldSource> make_cut_source(std::unique_ptr<FieldSource> source, const FieldShape& shape) {
+  return std::make_unique<CutSource>(std::move(source), shape);
 }
 
 }  // namespace isobar

@@ -13,6 +13,11 @@
 
 namespace isobar {
 
+std::size_t batch_bytes(const Dataset& dataset, std::int64_t batch_size) {
+  const auto fields = static_cast<std::size_t>((1 + dataset.leads()) * batch_size);
+  return fields * dataset.shape().values() * sizeof(float);
+}
+
 Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch) {
   return {fmt::format("sample {} of batch {}: {}", sample, batch, error.what()), error.where(), error.hint(),
           error.code()};
@@ -28,11 +33,11 @@ void naming_sample(const Dataset& dataset, std::int64_t sample, std::int64_t bat
   } catch (const Error& error) {
     throw of_sample(error, sample, batch);
   } catch (const std::bad_alloc&) {
-    throw of_sample({"out of memory", dataset.where(dataset.places(sample).first),
+    throw of_sample({"out of memory", dataset.where(dataset.places(sample).front()),
                      "fewer data.workers, or a smaller train.global_batch", Exit::failed},
                     sample, batch);
   } catch (const std::exception& error) {
-    throw of_sample({error.what(), dataset.where(dataset.places(sample).first), "", Exit::failed}, sample,
+    throw of_sample({error.what(), dataset.where(dataset.places(sample).front()), "", Exit::failed}, sample,
                     batch);
   }
 }
@@ -48,7 +53,7 @@ class Filler : public SlotFiller {
 
   std::size_t slot_bytes() const override {
     // In any layout a batch has room for fields that nobody shares.
-    return 2 * static_cast<std::size_t>(order_.batch_size()) * dataset_.shape().values() * sizeof(float);
+    return batch_bytes(dataset_, order_.batch_size());
   }
   SlotMemory allocate() const override { return allocate_(slot_bytes()); }
 
@@ -79,7 +84,10 @@ class SampleFiller : public Filler {
     const std::size_t samples = plan.samples.size();
     for (std::size_t b = 0; b < samples && !stop.stop_requested(); ++b) {
       naming_sample(dataset(), plan.samples[b], plan.batch, [&] {
-        dataset().read_sample(plan.samples[b], field(slot, b), field(slot, samples + b), cost, stop);
+        std::vector<std::span<float>> fields;
+        for (std::size_t use = b; use < plan.field_of.size(); use += samples)
+          fields.push_back(field(slot, use));
+        dataset().read_sample(plan.samples[b], fields, cost, stop);
       });
     }
   }
@@ -150,6 +158,18 @@ class PackedFiller : public FieldFiller {
   SlotLayout layout_;
 };
 
+/// What a batch takes longer to read than its source does.
+struct Lateness {
+  std::int64_t ms = 0;
+  bool of_one_thread = false;  ///< only of the first of the threads that read
+};
+
+Lateness lateness_of_fault() {
+  const FaultSetting& fault = made_fault();
+  const bool one = fault.fault == Fault::slow_worker;
+  return {one || fault.fault == Fault::slow_loader ? fault.ms : 0, one};
+}
+
 /// Fills what another one fills, and later.
 class LateFiller : public SlotFiller {
  public:
@@ -174,27 +194,24 @@ class LateFiller : public SlotFiller {
   Lateness lateness_;
 };
 
-std::shared_ptr<const SlotFiller> in_its_time(const Dataset& dataset,
-                                              std::shared_ptr<const SlotFiller> filler) {
-  if (dataset.lateness().ms == 0) return filler;
-  return std::make_shared<LateFiller>(std::move(filler), dataset.lateness());
+std::shared_ptr<const SlotFiller> in_its_time(std::shared_ptr<const SlotFiller> filler) {
+  const Lateness lateness = lateness_of_fault();
+  return lateness.ms == 0 ? filler : std::make_shared<LateFiller>(std::move(filler), lateness);
 }
 
 }  // namespace
 
 std::shared_ptr<const SlotFiller> make_sample_filler(const Dataset& dataset, const BatchOrder& order,
                                                      SlotAllocator allocate) {
-  return in_its_time(dataset, std::make_shared<SampleFiller>(dataset, order, std::move(allocate)));
+  return in_its_time(std::make_shared<SampleFiller>(dataset, order, std::move(allocate)));
 }
 
 std::shared_ptr<const SlotFiller> make_field_filler(const Dataset& dataset, const BatchOrder& order,
                                                     bool share, SlotLayout layout, SlotAllocator allocate) {
   if (layout == SlotLayout::f16 || layout == SlotLayout::i16) {
-    return in_its_time(dataset,
-                       std::make_shared<PackedFiller>(dataset, order, share, layout, std::move(allocate)));
+    return in_its_time(std::make_shared<PackedFiller>(dataset, order, share, layout, std::move(allocate)));
   }
-  return in_its_time(dataset,
-                     std::make_shared<FieldFiller>(dataset, order, share, layout, std::move(allocate)));
+  return in_its_time(std::make_shared<FieldFiller>(dataset, order, share, layout, std::move(allocate)));
 }
 
 }  // namespace isobar

@@ -10,11 +10,15 @@ namespace isobar {
 
 /// How a batch lies in its slot.
 enum class SlotLayout {
-  ready,  ///< float32 [2, B, C, H, W], normalised: inputs, then targets
+  ready,  ///< float32 [1 + R, B, C, H, W], normalised: inputs, then targets of each lead
   raw,    ///< float32 [F, C, H, W], the fields of BatchPlan::fields as they are in their files
   f16,    ///< the fields normalised, as IEEE halves (kernels/pack.h)
   i16     ///< the fields normalised, as multiples of 1/2048
 };
+
+/// Bytes of a batch, and of its slot in the layouts `ready` and `raw`: (1 + R) B C H W x 4, where H is the
+/// rows of a band. The others take half of it.
+std::size_t batch_bytes(const Dataset& dataset, std::int64_t batch_size);
 
 /// What went wrong while `sample` was read, with its name.
 Error of_sample(const Error& error, std::int64_t sample, std::int64_t batch);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "data/dataset.h"
 #include "data/read_ahead.h"
@@ -18,10 +19,12 @@ struct ResidentBatch;
 
 struct Batch {
   at::Tensor input;                              ///< [B, C, H, W] float32, normalised
-  at::Tensor target;                             ///< [B, C, H, W] float32, normalised
+  at::Tensor target;                             ///< [B, C, H, W] float32, normalised: the first
   std::int64_t epoch = 0;                        ///< epoch it belongs to, from 0
   bool ends_epoch = false;                       ///< the last batch of that epoch
   std::shared_ptr<ResidentBatch> resident = {};  ///< set for a batch that comes again and again
+  at::Tensor later = {};  ///< [R - 1, B, C, H, W] targets of later forecasts of a rollout (train.rollout = R)
+  std::vector<std::int64_t> samples = {};  ///< [B] their numbers in the data set
 
   std::int64_t size() const { return input.size(0); }
   /// This batch on `device`; itself when it is there already. From page-locked memory to a CUDA device
@@ -76,8 +79,8 @@ class Loader {
   /// All but `batches` and `stall_us`.
   virtual LoaderCounts reading_counts() const = 0;
 
-  /// Inputs and targets of the batch at `position` as they lie in `both`, [2, B, C, H, W].
-  Batch as_batch(std::int64_t position, const at::Tensor& both) const;
+  /// The batch at `position` as it lies in `fields`, [1 + R, B, C, H, W]: inputs, then targets of each lead.
+  Batch as_batch(std::int64_t position, const at::Tensor& fields) const;
 
  private:
   Batch next_or_resident();
@@ -116,7 +119,7 @@ Batch next_batches(Loader& loader, std::int64_t count);
 /// What a learner should know of files that are slow to read; "" for others.
 std::string slow_files_text(const Dataset& dataset);
 
-/// The shape of both halves of a batch: [2, B, C, H, W].
-std::array<std::int64_t, 5> both_shape(const Dataset& dataset, std::int64_t batch_size);
+/// The shape of a batch: [1 + R, B, C, H, W], inputs, then targets of each lead.
+std::array<std::int64_t, 5> batch_shape(const Dataset& dataset, std::int64_t batch_size);
 
 }  // namespace isobar

@@ -58,8 +58,7 @@ LoaderCounts RingLoader::reading_counts() const {
 
 std::string RingLoader::text() const {
   const ReadAheadSetting& setting = ahead_->setting();
-  const std::size_t bytes =
-      2 * static_cast<std::size_t>(batch_size()) * dataset_.shape().values() * sizeof(float);
+  const std::size_t bytes = batch_bytes(dataset_, batch_size());
   const std::string where =
       has_streams(device_) ? (layout_ == SlotLayout::raw ? "the device normalises" : "the threads normalise")
                            : "on a CPU the threads normalise as they read, and nothing is copied after that";
@@ -71,7 +70,7 @@ std::string RingLoader::text() const {
 
 Batch RingLoader::load(std::int64_t position) {
   const FilledSlot slot = ahead_->take();
-  return as_batch(position, slot_tensor(slot, both_shape(dataset_, batch_size()), device_));
+  return as_batch(position, slot_tensor(slot, batch_shape(dataset_, batch_size()), device_));
 }
 
 void RingLoader::move(std::int64_t position) { ahead_->seek(position); }

@@ -14,8 +14,8 @@ class Arrival {
  public:
   virtual ~Arrival() = default;
 
-  /// Inputs and targets, [2, B, C, H, W], on the device; nothing is in them before `here`.
-  at::Tensor both;
+  /// Inputs and targets, [1 + R, B, C, H, W], on the device; nothing is in them before `here`.
+  at::Tensor fields;
 
   /// Whether all of it has arrived and the slot is free. Does not wait; any thread may ask.
   virtual bool here() const = 0;

@@ -56,8 +56,7 @@ LoaderCounts WorkerLoader::reading_counts() const {
 
 std::string WorkerLoader::text() const {
   if (inline_) return inline_->text();
-  const std::size_t bytes =
-      2 * static_cast<std::size_t>(batch_size()) * dataset_.shape().values() * sizeof(float);
+  const std::size_t bytes = batch_bytes(dataset_, batch_size());
   return fmt::format("workers: {} thread{} read up to {} batches of {} ahead{}{}", setting_.threads,
                      setting_.threads == 1 ? "" : "s", setting_.ahead, human_bytes(bytes),
                      setting_.keeps_threads ? "" : ", started anew for each epoch",
@@ -67,7 +66,7 @@ std::string WorkerLoader::text() const {
 Batch WorkerLoader::load(std::int64_t position) {
   if (inline_) return inline_->next();
   const FilledSlot slot = ahead_->take();
-  return as_batch(position, slot_tensor(slot, both_shape(dataset_, batch_size()), device_));
+  return as_batch(position, slot_tensor(slot, batch_shape(dataset_, batch_size()), device_));
 }
 
 void WorkerLoader::move(std::int64_t position) {

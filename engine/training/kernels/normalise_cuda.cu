@@ -29,7 +29,7 @@ struct PackedI16 {
 };
 
 /// A block takes chunks of a plane of input or target: `kRounds` pieces a thread. Planes are numbered
-/// input 0 channel 0, input 0 channel 1, ..., target B-1 channel C-1; `chunks` of them a plane.
+/// input 0 channel 0, input 0 channel 1, ..., the last target's channel C-1; `chunks` of them a plane.
 template <typename From, typename To, int kWidth>
 __global__ void __launch_bounds__(kThreads)
     fields_kernel(const DeviceFields batch, unsigned int chunks, unsigned int all_chunks) {
@@ -80,7 +80,7 @@ template <typename From, typename To, int kWidth>
 void start_width(const DeviceFields& batch, CUstream_st* stream, const char* name) {
   constexpr std::int64_t kChunk = std::int64_t{kThreads} * kRounds * kWidth;
   const std::int64_t chunks = (batch.plane + kChunk - 1) / kChunk;
-  const std::int64_t all = 2 * batch.samples * batch.channels * chunks;
+  const std::int64_t all = (1 + batch.targets) * batch.samples * batch.channels * chunks;
   if (all > kMostChunks) {
     throw Error("a batch of so many planes is more than one launch can number", name, "a smaller batch",
                 Exit::failed);
@@ -92,7 +92,7 @@ void start_width(const DeviceFields& batch, CUstream_st* stream, const char* nam
 
 template <typename From, typename To>
 void start(const DeviceFields& batch, CUstream_st* stream, const char* name) {
-  if (batch.samples <= 0 || batch.channels <= 0 || batch.plane <= 0) return;
+  if (batch.targets < 0 || batch.samples <= 0 || batch.channels <= 0 || batch.plane <= 0) return;
   constexpr int kFour = 4;
   // Each plane begins at a multiple of P, so all of them are aligned when the first is and P is whole pieces.
   const bool wide =

@@ -14,16 +14,18 @@ enum class PackedField { f16, i16 };
 
 /// Fields that arrived, and where they go. All pointers are to memory of one device; P values make a plane.
 struct DeviceFields {
-  const void* fields = nullptr;            ///< [F, C, P]
-  const std::int32_t* field_of = nullptr;  ///< [2 B] the field of input b, then of target b, 0 .. F - 1
-  const float* mean = nullptr;             ///< [C]
-  const float* spread = nullptr;           ///< [C]
-  std::int64_t samples = 0;                ///< B
-  std::int64_t channels = 0;               ///< C
-  std::int64_t plane = 0;                  ///< P
-  void* input = nullptr;                   ///< [B, C, P]
-  void* target = nullptr;                  ///< [B, C, P]
-  std::int64_t* nonfinite = nullptr;       ///< grows by the values of input and target that are not finite
+  const void* fields = nullptr;  ///< [F, C, P]
+  const std::int32_t* field_of =
+      nullptr;  ///< [(1 + R) B] the field of input b, then of target b of each lead, 0 .. F - 1
+  const float* mean = nullptr;        ///< [C]
+  const float* spread = nullptr;      ///< [C]
+  std::int64_t samples = 0;           ///< B
+  std::int64_t targets = 1;           ///< R
+  std::int64_t channels = 0;          ///< C
+  std::int64_t plane = 0;             ///< P
+  void* input = nullptr;              ///< [B, C, P]
+  void* target = nullptr;             ///< [R, B, C, P]
+  std::int64_t* nonfinite = nullptr;  ///< grows by the values of input and target that are not finite
 };
 
 /// (x - mean_c) / spread_c of float32 fields, IEEE subtract and then divide: the bits of the CPU's

@@ -22,7 +22,7 @@ namespace isobar {
 
 /// What a test wants of its device.
 struct FakeDevice {
-  std::vector<std::int64_t> shape;  ///< [2, B, C, H, W]
+  std::vector<std::int64_t> shape;  ///< [1 + R, B, C, H, W]
   std::int64_t most_us = 0;         ///< an upload takes 0 .. most_us, drawn anew each time
   std::int64_t refuses = -1;        ///< the upload of this batch is refused
   std::int64_t lost_at = -1;        ///< the device stops to answer while this batch is on its way
@@ -81,12 +81,12 @@ class FakeUploader : public Uploader {
     const std::int64_t batch = slot.plan.batch;
     if (batch == device_.refuses) throw Error("the upload is refused", "a fake device", "", Exit::failed);
     auto arrival = std::make_shared<FakeArrival>(device_, batch);
-    arrival->both = at::zeros(device_.shape);
+    arrival->fields = at::zeros(device_.shape);
     const std::int64_t draw = device_.starts++;
     if (device_.stuck) return arrival;
     const auto us = static_cast<std::int64_t>(uniform_at(7, static_cast<std::uint64_t>(draw)) *
                                               static_cast<double>(device_.most_us));
-    threads_.emplace_back([arrival, us, to = arrival->both, from = slot.memory.get()] {
+    threads_.emplace_back([arrival, us, to = arrival->fields, from = slot.memory.get()] {
       std::this_thread::sleep_for(std::chrono::microseconds(us));
       std::memcpy(to.mutable_data_ptr(), from, to.nbytes());
       arrival->arrive();

@@ -93,12 +93,14 @@ TEST_CASE("a plan reads what samples share once where that is wanted, and all of
     CHECK(plan.batch_size() == 8);
     CHECK(plan.sample_of.size() == plan.fields.size());
     for (std::size_t b = 0; b < 8; ++b) {
-      const auto [input, target] = dataset.places(plan.samples[b]);
+      const FieldPlace input = dataset.places(plan.samples[b])[0],
+                       target = dataset.places(plan.samples[b])[1];
       CHECK(plan.fields[static_cast<std::size_t>(plan.field_of[b])] == input);
       CHECK(plan.fields[static_cast<std::size_t>(plan.field_of[8 + b])] == target);
     }
     for (std::size_t f = 0; f < plan.fields.size(); ++f) {
-      const auto [input, target] = dataset.places(plan.sample_of[f]);
+      const FieldPlace input = dataset.places(plan.sample_of[f])[0],
+                       target = dataset.places(plan.sample_of[f])[1];
       CHECK((plan.fields[f] == input || plan.fields[f] == target));
     }
   }
@@ -115,10 +117,10 @@ TEST_CASE("memory gives what the files hold, without the files") {
   CHECK(from_memory.identity() == from_files.identity());
   std::vector<std::vector<float>> fields;
   for (std::int64_t i = 0; i < from_files.size(); ++i)
-    fields.push_back(raw(from_files, from_files.places(i).second));
+    fields.push_back(raw(from_files, from_files.places(i)[1]));
   std::filesystem::remove_all(files.folder / "train");
   for (std::int64_t i = 0; i < from_memory.size(); ++i)
-    CHECK(raw(from_memory, from_memory.places(i).second) == fields[static_cast<std::size_t>(i)]);
+    CHECK(raw(from_memory, from_memory.places(i)[1]) == fields[static_cast<std::size_t>(i)]);
   CHECK_THAT(error_of([&] { raw(from_files, {0, 1}); }, Exit::failed), says("2001.h5"));
   CHECK_THAT(error_of(
                  [&] {
@@ -149,8 +151,8 @@ TEST_CASE("made-up fields need no files, have mean 0 and spread 1, and are the s
   double squares = 0;
   std::size_t count = 0;
   for (std::int64_t i = 0; i < 4; ++i) {
-    const std::vector<float> field = raw(one, one.places(i + 1).first);
-    CHECK(field == raw(two, two.places(i + 1).first));
+    const std::vector<float> field = raw(one, one.places(i + 1)[0]);
+    CHECK(field == raw(two, two.places(i + 1)[0]));
     for (const float value : field) {
       sum += value;
       squares += value * value;

@@ -89,6 +89,7 @@ struct FieldCase {
   std::optional<PackedField> packed = {};
   FieldOutput output = FieldOutput::f32;
   bool extreme = false;  ///< values of every class, and spreads that make results overflow
+  std::int64_t targets = 1;
 };
 void check_normalise(KernelPlace& place, const FieldCase& test);
 

@@ -56,7 +56,7 @@ FieldContent field_content(const FieldCase& test) {
     out.fields = bytes_of_values(steps);
     unpack_i16(steps.data(), n, out.values.data());
   }
-  for (std::int64_t use = 0; use < 2 * test.samples; ++use) {
+  for (std::int64_t use = 0; use < (1 + test.targets) * test.samples; ++use) {
     out.field_of.push_back(static_cast<std::int32_t>(
         below_at(9, static_cast<std::uint64_t>(use), static_cast<std::uint64_t>(test.fields))));
   }
@@ -68,9 +68,9 @@ FieldContent field_content(const FieldCase& test) {
 
 /// One of the outputs, as float32, and how many of its values are not finite.
 std::vector<float> expected_output(const FieldCase& test, const FieldContent& content, std::int64_t first_use,
-                                   std::int64_t& nonfinite) {
+                                   std::int64_t uses, std::int64_t& nonfinite) {
   std::vector<float> out;
-  for (std::int64_t use = first_use; use < first_use + test.samples; ++use) {
+  for (std::int64_t use = first_use; use < first_use + uses; ++use) {
     for (std::int64_t c = 0; c < test.channels; ++c) {
       const std::int64_t field = content.field_of[static_cast<std::size_t>(use)];
       const float* const from = content.values.data() + (field * test.channels + c) * test.plane;
@@ -132,7 +132,9 @@ void check_normalise(KernelPlace& place, const FieldCase& test) {
   KernelBuffer field_of(place, bytes_of_values(content.field_of), 0);
   KernelBuffer mean(place, bytes_of_values(content.mean), 0),
       spread(place, bytes_of_values(content.spread), 0);
-  KernelBuffer input(place, nothing, out_offset), target(place, nothing, out_offset);
+  const std::vector<std::byte> nothing_later(nothing.size() * static_cast<std::size_t>(test.targets),
+                                             std::byte{0x11});
+  KernelBuffer input(place, nothing, out_offset), target(place, nothing_later, out_offset);
   KernelBuffer nonfinite(place, bytes_of_values(std::vector<std::int64_t>{40}), 0);
   DeviceFields batch;
   batch.fields = fields.data();
@@ -140,6 +142,7 @@ void check_normalise(KernelPlace& place, const FieldCase& test) {
   batch.mean = mean.as<float>();
   batch.spread = spread.as<float>();
   batch.samples = test.samples;
+  batch.targets = test.targets;
   batch.channels = test.channels;
   batch.plane = test.plane;
   batch.input = input.data();
@@ -147,8 +150,9 @@ void check_normalise(KernelPlace& place, const FieldCase& test) {
   batch.nonfinite = nonfinite.as<std::int64_t>();
   run_twice({&input, &target, &nonfinite}, [&] { place.normalise(batch, test.packed, test.output); });
   std::int64_t bad = 40;  // it grows
-  require_output("input", test.output, input.bytes(), expected_output(test, content, 0, bad));
-  require_output("target", test.output, target.bytes(), expected_output(test, content, test.samples, bad));
+  require_output("input", test.output, input.bytes(), expected_output(test, content, 0, test.samples, bad));
+  require_output("target", test.output, target.bytes(),
+                 expected_output(test, content, test.samples, test.targets * test.samples, bad));
   CHECK(nonfinite.values_as<std::int64_t>()[0] == bad);
   place.drop();
 }
@@ -184,6 +188,8 @@ void check_all_normalise(KernelPlace& place, bool large) {
         }
       }
       check_normalise(place, {2, 3, 2, 240, 0, packed, output, /*extreme=*/true});
+      for (const std::int64_t targets : {2, 4})
+        check_normalise(place, {5, 3, 2, 37, 0, packed, output, /*extreme=*/false, targets});
       if (!large) continue;
       check_normalise(place, {3, 2, 20, 259'200, 0, packed, output});
       for (const std::size_t offset : {std::size_t{0}, std::size_t{1}})

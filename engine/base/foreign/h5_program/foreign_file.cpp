@@ -253,10 +253,12 @@ std::vector<std::byte> ForeignFile::table() const {
   return std::move(writer.bytes);
 }
 
-void ForeignFile::read(std::int64_t time, std::int64_t height, std::int64_t width,
+void ForeignFile::read(const H5Request& wanted,
                        const std::function<void(std::span<const float>)>& take) const {
   const auto [times, channels, rows, columns] = table_.shape;
-  if (time < 0 || time >= times || height < 1 || height > rows || width < 1 || width > columns) {
+  const auto& [magic, ask, time, height, width, first_row] = wanted;
+  const bool has_rows = first_row >= 0 && first_row < rows && height >= 1 && height <= rows - first_row;
+  if (time < 0 || time >= times || !has_rows || width < 1 || width > columns) {
     refuse("there is no such part of a record");
   }
   // Groups of channels that share no chunk, so that none is decompressed twice.
@@ -269,7 +271,7 @@ void ForeignFile::read(std::int64_t time, std::int64_t height, std::int64_t widt
   for (std::int64_t channel = 0; channel < channels; channel += group) {
     const std::int64_t count = std::min(group, channels - channel);
     values.assign(static_cast<std::size_t>(count * height * width), table_.fill);
-    const std::array<hsize_t, 4> begin = as_extents({time, channel, 0, 0});
+    const std::array<hsize_t, 4> begin = as_extents({time, channel, first_row, 0});
     const std::array<hsize_t, 4> extent = as_extents({1, count, height, width});
     const Hdf5Handle from(H5Dget_space(dataset_.id()), H5Sclose);
     const Hdf5Handle to(H5Screate_simple(4, extent.data(), nullptr), H5Sclose);

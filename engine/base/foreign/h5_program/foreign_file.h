@@ -8,6 +8,7 @@
 
 #include "core/files.h"
 #include "foreign/h5_program/one_file_driver.h"
+#include "foreign/h5_protocol.h"
 #include "foreign/h5_table.h"
 #include "foreign/hdf5_handle.h"
 
@@ -22,9 +23,8 @@ class ForeignFile {
   /// outside of the file.
   std::vector<std::byte> table() const;
 
-  /// Hands the record's values to `take`, some channels at a time.
-  void read(std::int64_t time, std::int64_t height, std::int64_t width,
-            const std::function<void(std::span<const float>)>& take) const;
+  /// Hands the values that `wanted` names to `take`, some channels at a time.
+  void read(const H5Request& wanted, const std::function<void(std::span<const float>)>& take) const;
 
  private:
   void check_link() const;

@@ -75,8 +75,7 @@ void serve(const H5Request& request, FileDescriptor file, std::unique_ptr<Foreig
     answer(H5Say::table, open->table());
   } else {
     if (!open) throw Error("no file is open", "", "");
-    open->read(request.time, request.height, request.width,
-               [](std::span<const float> values) { answer(H5Say::floats, std::as_bytes(values)); });
+    open->read(request, [](std::span<const float> values) { answer(H5Say::floats, std::as_bytes(values)); });
   }
 }
 
