@@ -35,15 +35,17 @@ TEST_CASE("NCCL carries every collective and type in a group of one") {
   for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf, at::kBFloat16, at::kInt, at::kLong}) {
     const at::Tensor three = at::full({1024}, 3, on_gpu(type));
     const at::Tensor values = three.clone(), gathered = at::zeros({1024}, on_gpu(type)),
-                     scattered = gathered.clone();
+                     scattered = gathered.clone(), exchanged = gathered.clone();
     const Reduce reduce = at::isFloatingType(type) ? Reduce::mean : Reduce::max;
     CHECK(nccl->all_reduce(values, reduce)->wait(0));
     CHECK(nccl->broadcast(values, 0)->wait(0));
     CHECK(nccl->all_gather(gathered, values)->wait(0));
     CHECK(nccl->reduce_scatter(scattered, values, Reduce::sum)->wait(0));
+    CHECK(nccl->all_to_all(exchanged, values, {1024}, {1024})->wait(0));
     CHECK(at::equal(values, three));
     CHECK(at::equal(gathered, three));
     CHECK(at::equal(scattered, three));
+    CHECK(at::equal(exchanged, three));
   }
 }
 

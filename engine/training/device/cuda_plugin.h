@@ -23,7 +23,7 @@ struct CUstream_st;  // what cudaStream_t points to
 namespace isobar {
 
 /// Raised with every change of CudaPlugin: a plugin of another number is refused before it is called.
-inline constexpr int kCudaPluginVersion = 5;
+inline constexpr int kCudaPluginVersion = 6;
 
 /// The functions of engine/training/cuda and the CUDA forms of engine/training/kernels; the headers
 /// there define each. All throw Error (exit code 1) when CUDA refuses, except facts(), which puts what is

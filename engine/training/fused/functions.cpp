@@ -133,7 +133,8 @@ struct LinearFunction : Function<LinearFunction> {
 struct EmbedFunction : Function<EmbedFunction> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& patches, const at::Tensor& leaf,
                             const at::Tensor& values, const at::Tensor& bias, const at::Tensor& positions) {
-    context->save_for_backward({patches, leaf});
+    // Fields of a data set want no gradient, forecasts of a rollout do.
+    context->save_for_backward({patches, leaf, patches.requires_grad() ? values : at::Tensor()});
     if (PutOff::later()) hold(context, "later", Later{PutOff::later(), {}});
     context->saved_data["tokens"] = positions.size(1);
     const at::Tensor tokens = patches.mm(values.t()).view({-1, positions.size(1), positions.size(2)});
@@ -148,6 +149,7 @@ struct EmbedFunction : Function<EmbedFunction> {
     const at::Tensor& leaf = saved[1];
     Gradients out(5);
     const at::Tensor of_product = dy.to(patches.scalar_type());
+    if (context->needs_input_grad(0)) out[0] = of_product.mm(saved[2]);
     if (context->saved_data.count("later") > 0)
       held<Later>(context, "later")->value.queue->put_off({leaf, {}, of_product, patches});
     else
@@ -302,21 +304,21 @@ struct CallsFunction : Function<CallsFunction> {
   }
 };
 
-struct PairFunction : Function<PairFunction> {
+struct TripleFunction : Function<TripleFunction> {
   static variable_list forward(AutogradContext* context, const at::Tensor& first, const at::Tensor& second,
-                               const std::vector<at::Tensor>& kept, const PairWithGradient& calls) {
-    context->save_for_backward(kept);
+                               const std::optional<at::Tensor>& third, const TripleWithGradient& calls) {
+    TripleResults out = calls.forward({first, second, third.value_or(at::Tensor())});
+    context->save_for_backward(std::move(out.kept));
     context->set_materialize_grads(false);
     hold(context, "backward", calls.backward);
-    const TensorPair out = calls.forward({first, second});
-    return {out[0], out[1]};
+    return std::move(out.results);
   }
 
   static Gradients backward(AutogradContext* context, const Gradients& gradients) {
-    refuse_second_derivative("recomputed");
-    const auto call = held<decltype(PairWithGradient::backward)>(context, "backward");
-    const TensorPair out = call->value(context->get_saved_variables(), {gradients[0], gradients[1]});
-    return {out[0], out[1], at::Tensor(), at::Tensor()};
+    refuse_second_derivative("recomputed, or attention over ranks");
+    const auto call = held<decltype(TripleWithGradient::backward)>(context, "backward");
+    const TensorTriple out = call->value(context->get_saved_variables(), gradients);
+    return {out[0], out[1], out[2], at::Tensor()};
   }
 };
 
@@ -326,21 +328,9 @@ at::Tensor with_gradient(const at::Tensor& x, const WithGradient& calls) {
   return CallsFunction::apply(x, calls);
 }
 
-TensorPair with_gradient(const TensorPair& inputs, const std::vector<at::Tensor>& kept,
-                         const PairWithGradient& calls) {
-  const variable_list out = PairFunction::apply(inputs[0], inputs[1], kept, calls);
-  return {out[0], out[1]};
+std::vector<at::Tensor> with_gradient(const TensorTriple& inputs, const TripleWithGradient& calls) {
+  return TripleFunction::apply(inputs[0], inputs[1], optional_of(inputs[2]), calls);
 }
-
-namespace {
-
-thread_local std::shared_ptr<WeightGradients> put_off_to;
-
-}  // namespace
-
-PutOff::PutOff(const std::shared_ptr<WeightGradients>& later) : outer_(std::exchange(put_off_to, later)) {}
-PutOff::~PutOff() { put_off_to = std::move(outer_); }
-const std::shared_ptr<WeightGradients>& PutOff::later() { return put_off_to; }
 
 void WeightGradients::run() {
   const at::NoGradGuard no_grad;

@@ -33,8 +33,8 @@ struct LinearForm {
 at::Tensor linear(const at::Tensor& x, const Weight& weight, const Weight& bias = {},
                   const LinearForm& form = {});
 
-/// patches W^T + b + positions, [B N, C P P] -> [B N, E] float32. patches want no gradient. The gradient of W
-/// can be left for later, too; those of b and positions cannot.
+/// patches W^T + b + positions, [B N, C P P] -> [B N, E] float32. The gradient of W can be left for
+/// later, too; those of patches, b and positions cannot.
 at::Tensor embed_patches(const at::Tensor& patches, const Weight& weight, const at::Tensor& bias,
                          const at::Tensor& positions);
 

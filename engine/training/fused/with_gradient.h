@@ -31,4 +31,23 @@ struct PairWithGradient {
 TensorPair with_gradient(const TensorPair& inputs, const std::vector<at::Tensor>& kept,
                          const PairWithGradient& calls);
 
+using TensorTriple = std::array<at::Tensor, 3>;
+
+struct TripleResults {
+  std::vector<at::Tensor> results;
+  std::vector<at::Tensor> kept;  ///< inputs, results, and what forward made beside
+};
+
+/// The third input may be undefined.
+struct TripleWithGradient {
+  std::function<TripleResults(const TensorTriple& inputs)> forward;  ///< autograd does not look inside
+  /// The gradients of the inputs, of those of the results, of which some may be undefined; `kept` as forward
+  /// gave it.
+  std::function<TensorTriple(const std::vector<at::Tensor>& kept, const std::vector<at::Tensor>& gradients)>
+      backward;
+};
+
+/// The results of forward(inputs), as a node of the graph that holds `kept` until backward is through.
+std::vector<at::Tensor> with_gradient(const TensorTriple& inputs, const TripleWithGradient& calls);
+
 }  // namespace isobar

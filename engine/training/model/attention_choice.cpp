@@ -7,11 +7,13 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
+#include <ATen/ops/zeros.h>
 #include <c10/util/Exception.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 #include "core/error.h"
 
@@ -43,6 +45,12 @@ at::TensorOptions options_of(const AttentionShape& shape) {
   return at::TensorOptions(shape.type).device(shape.device);
 }
 
+/// [batch, 1, queries, keys]; none where `shape` has none.
+std::optional<at::Tensor> mask_for(const AttentionShape& shape, const at::Tensor& q, const at::Tensor& k) {
+  if (!shape.has_mask) return std::nullopt;
+  return at::zeros({1, 1, q.size(2), k.size(2)}, options_of(shape)).expand({q.size(0), -1, -1, -1});
+}
+
 bool runs(AttentionKind kind, const AttentionShape& shape) {
   Quiet quiet;
   const c10::WarningUtils::WarningHandlerGuard silence(&quiet);
@@ -51,7 +59,7 @@ bool runs(AttentionKind kind, const AttentionShape& shape) {
   try {
     const at::Tensor q =
         at::ones({1, shape.heads, kFewTokens, shape.head_size}, options_of(shape)).set_requires_grad(true);
-    const at::Tensor out = at::scaled_dot_product_attention(q, q, q);
+    const at::Tensor out = at::scaled_dot_product_attention(q, q, q, mask_for(shape, q, q));
     out.sum().backward();
     return q.grad().isfinite().all().item<bool>();
   } catch (const c10::OutOfMemoryError&) {
@@ -84,14 +92,18 @@ AttentionKind choose_attention(AttentionKind wanted, const AttentionShape& shape
     const at::Tensor q =
         at::empty({shape.batch, shape.heads, shape.tokens, shape.head_size}, options_of(shape));
     q.set_requires_grad(true);  // forms that have no backward are out
-    const auto choice = static_cast<std::size_t>(at::_fused_sdp_choice(q, q, q));
+    const at::Tensor k = shape.keys == 0 ? q
+                                         : at::empty({shape.batch, shape.heads, shape.keys, shape.head_size},
+                                                     options_of(shape));
+    const auto choice = static_cast<std::size_t>(at::_fused_sdp_choice(q, k, k, mask_for(shape, q, k)));
     return choice < kTorchAttention.size() ? kTorchAttention[choice] : AttentionKind::math;
   }
   if (runs(wanted, shape)) return wanted;
   std::string here = "auto";
   for (const AttentionKind kind : attention_kinds_here(shape)) here += fmt::format(", {}", name_of(kind));
-  throw Error(fmt::format("attention cannot run as \"{}\" here with heads of {} values in {} on {}",
-                          name_of(wanted), shape.head_size, toString(shape.type), shape.device.str()),
+  throw Error(fmt::format("attention cannot run as \"{}\" here with heads of {} values in {} on {}{}",
+                          name_of(wanted), shape.head_size, toString(shape.type), shape.device.str(),
+                          shape.has_mask ? ", with a mask" : ""),
               fmt::format("model.attention = {}", name_of(wanted)), "one of: " + here);
 }
 

@@ -33,10 +33,12 @@ class AttentionGuard {
 struct AttentionShape {
   std::int64_t batch = 1;
   std::int64_t heads = 1;
-  std::int64_t tokens = 1;
+  std::int64_t tokens = 1;  ///< queries
   std::int64_t head_size = 1;
   c10::ScalarType type = c10::ScalarType::Float;
   c10::Device device = c10::Device(c10::kCPU);
+  std::int64_t keys = 0;  ///< 0: as many as queries
+  bool has_mask = false;  ///< a tensor of numbers that are added to the scores, of the same type
 };
 
 /// The kinds that this build and device can run with this head size and type, found by running each forward

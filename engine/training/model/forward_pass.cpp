@@ -5,7 +5,6 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/native_dropout.h>
-#include <ATen/ops/scaled_dot_product_attention.h>
 
 #include <algorithm>
 #include <array>
@@ -43,7 +42,8 @@ constexpr std::size_t kNoBlock = ~std::size_t{0};
 }  // namespace
 
 /// One forward pass: the weights in the type of the activations, cast together once, and the layers.
-/// Tokens are [B N, ...] throughout. Where blocks are computed again the graph holds it.
+/// Tokens are [B N, ...] throughout; where ranks share them N stands for those of this one. Where blocks are
+/// computed again the graph holds it.
 class FusedVit::Pass : public std::enable_shared_from_this<Pass> {
  public:
   /// `in`: images, or a stream.
@@ -76,12 +76,13 @@ class FusedVit::Pass : public std::enable_shared_from_this<Pass> {
       stream = behind(end - 1, parts);
     }
     const std::size_t head = model_.blocks_.size() + 1;
-    return end_unit(head, layer(model_.ranks_.unite(stream.y), model_.head_));
+    return end_unit(head, layer(model_.context_.unite(model_.ranks_.unite(stream.y), batch_), model_.head_));
   }
 
  private:
   static std::int64_t samples_of(const FusedVit& model, std::int64_t rows) {
-    return rows * (model.ranks_.shares_tokens() ? model.ranks_.count() : 1) / model.shape().tokens();
+    return rows * (model.ranks_.shares_tokens() ? model.ranks_.count() : 1) /
+           model.context_.own(model.shape().tokens()).count;
   }
 
   /// In front of a stage's first block.
@@ -92,7 +93,7 @@ class FusedVit::Pass : public std::enable_shared_from_this<Pass> {
       return begin(in, model_.blocks_[first].norm1);
     }
     begin_unit(0);
-    const at::Tensor embedded = model_.ranks_.share(embed(in));
+    const at::Tensor embedded = model_.ranks_.share(model_.context_.share(embed(in), batch_));
     begin_unit(1);
     return end_unit(0, begin(embedded, model_.blocks_[first].norm1));
   }
@@ -142,7 +143,6 @@ class FusedVit::Pass : public std::enable_shared_from_this<Pass> {
   /// [B, C, H, W] -> [B N, C P P], the values of a patch in the order (c, p, q) of the weights. A product
   /// with it is the convolution whose kernel is its stride.
   at::Tensor patches(const at::Tensor& image) const {
-    const at::NoGradGuard no_grad;
     const VitShape& shape = model_.shape();
     const std::int64_t rows = shape.height / shape.patch, columns = shape.width / shape.patch;
     const at::Tensor cut = image.view({batch_, shape.channels, rows, shape.patch, columns, shape.patch})
@@ -243,8 +243,7 @@ class FusedVit::Pass : public std::enable_shared_from_this<Pass> {
       for (std::size_t i = 0; i < 3; ++i)
         qkv[i] = layer(x, *leaves[i], form).view({batch_, x.size(0) / batch_, heads, -1}).transpose(1, 2);
     }
-    return {
-        at::scaled_dot_product_attention(qkv[0], qkv[1], qkv[2]).transpose(1, 2).reshape({x.size(0), -1})};
+    return {model_.context_.attend(qkv[0], qkv[1], qkv[2]).transpose(1, 2).reshape({x.size(0), -1})};
   }
 
   /// [B N, E] -> [B N, F/t], in front of the second layer of the MLP.

@@ -22,11 +22,13 @@ FusionConfig fusion_of(FusionConfig fusion, const VitShape& shape) {
 }  // namespace
 
 FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion,
-                   AttentionKind attention, const TensorParallel& ranks, const std::vector<ModelStage>& held)
+                   AttentionKind attention, const TensorParallel& ranks, const std::vector<ModelStage>& held,
+                   const ContextParallel& context)
     : parameters_(&parameters),
       fusion_(fusion_of(fusion, shape)),
       attention_(attention),
       ranks_(ranks),
+      context_(context),
       plain_(parameters, shape, ranks, held),
       blocks_(static_cast<std::size_t>(shape.depth)),
       units_(blocks_.size() + 2) {
@@ -52,8 +54,9 @@ FusedVit::FusedVit(Parameters& parameters, const VitShape& shape, const FusionCo
 
 bool FusedVit::fuses() const {
   return fusion_.bias_gelu || fusion_.residual_norm || fusion_.qkv || fusion_.head_loss ||
-         ranks_.shares_tokens() || watch_ != nullptr || !parameters_->shared_layout().whole_values ||
-         checkpoint_ != CheckpointKind::none || dropout_ > 0;  // which the plain model cannot do
+         ranks_.shares_tokens() || context_.has_own_attention() || watch_ != nullptr ||
+         !parameters_->shared_layout().whole_values || checkpoint_ != CheckpointKind::none ||
+         dropout_ > 0;  // which the plain model cannot do
 }
 
 void FusedVit::checkpoint(CheckpointKind kind, std::int64_t every) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/config.h"
+#include "model/context_parallel.h"
 #include "model/leaves.h"
 #include "model/parameters.h"
 #include "model/unit_watch.h"
@@ -23,8 +24,11 @@ class FusedVit {
   /// fusion.residual_norm is. `parameters` outlives this.
   /// `ranks` share each block (model/tensor_parallel.h). `held`: stages, rising, whose parameters alone are
   /// declared; none = all of the model. Those of one part of it are computed by stage_forward and stage_loss.
+  /// The ranks of `context` share the tokens of each sample between embedding and head; each has the
+  /// forecast of all of them.
   FusedVit(Parameters& parameters, const VitShape& shape, const FusionConfig& fusion, AttentionKind attention,
-           const TensorParallel& ranks = {}, const std::vector<ModelStage>& held = {});
+           const TensorParallel& ranks = {}, const std::vector<ModelStage>& held = {},
+           const ContextParallel& context = {});
 
   /// The forecast, [B, C, H, W] -> [B, C, H, W].
   at::Tensor operator()(const at::Tensor& image) const;
@@ -70,6 +74,7 @@ class FusedVit {
 
   const VitShape& shape() const { return plain_.shape(); }
   const TensorParallel& ranks() const { return ranks_; }
+  const ContextParallel& context() const { return context_; }
 
  private:
   class Pass;
@@ -85,6 +90,7 @@ class FusedVit {
   FusionConfig fusion_;
   AttentionKind attention_;
   TensorParallel ranks_;
+  ContextParallel context_;
   Vit plain_;
   LinearLeaves patch_embed_, head_;
   at::Tensor positions_;             ///< [1, N, E]

@@ -24,6 +24,7 @@ ParameterSpec weight_spec(const std::string& name, std::int64_t inputs, std::int
       .name = name + ".weight", .full_shape = {outputs, inputs}, .init = Init::truncated_normal};
   if (split == Split::outputs) spec.shard = ranks.by_outputs();
   if (split == Split::inputs) spec.shard = ranks.by_inputs();
+  spec.sums_over_cp = split != Split::none;
   return spec;
 }
 
@@ -33,6 +34,7 @@ ParameterSpec bias_spec(const std::string& name, std::int64_t outputs, const Ten
   ParameterSpec spec{.name = name + ".bias", .full_shape = {outputs}};
   if (split == Split::outputs) spec.shard = ranks.by_outputs();
   if (split == Split::inputs) spec.sums_over_tp = ranks.shares_tokens();
+  spec.sums_over_cp = split != Split::none;
   return spec;
 }
 
@@ -73,9 +75,12 @@ Norm::Norm(Parameters& parameters, const std::string& module, std::int64_t embed
     : weight(parameters.add({.name = module + ".weight",
                              .full_shape = {embed},
                              .init = Init::ones,
-                             .sums_over_tp = ranks.shares_tokens()})),
-      bias(parameters.add(
-          {.name = module + ".bias", .full_shape = {embed}, .sums_over_tp = ranks.shares_tokens()})),
+                             .sums_over_tp = ranks.shares_tokens(),
+                             .sums_over_cp = true})),
+      bias(parameters.add({.name = module + ".bias",
+                           .full_shape = {embed},
+                           .sums_over_tp = ranks.shares_tokens(),
+                           .sums_over_cp = true})),
       eps(epsilon),
       name(module) {
   if (!over_batch) return;

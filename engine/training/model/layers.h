@@ -12,7 +12,8 @@
 
 namespace isobar {
 
-/// How the ranks of a model share a layer.
+/// How the ranks of a model share a layer. Those of blocks, which are split, see the tokens that this rank
+/// has (ParameterSpec::sums_over_cp).
 enum class Split {
   none,     ///< each has all of it
   outputs,  ///< rows of W and its bias: each has some of the outputs

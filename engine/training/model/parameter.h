@@ -35,6 +35,9 @@ struct ParameterSpec {
   Shard shard = {};
   /// Each rank of a model computes a part of its gradient only (TensorParallel::sum_partial_gradients).
   bool sums_over_tp = false;
+  /// Each rank that shares the tokens computes a part of its gradient only
+  /// (ContextParallel::sum_partial_gradients).
+  bool sums_over_cp = false;
 };
 
 struct Parameter : ParameterSpec {

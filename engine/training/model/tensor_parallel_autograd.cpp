@@ -76,6 +76,10 @@ constinit Seam<seams::MovesTensor> seams::leave{
       return moved(ranks, x, kReduceFromRanks);
     }};
 
+ModelRanks::ModelRanks(Comm& comm, const Config& config)
+    : RankMessages(comm, config, {kForwardTrack, kBackwardTrack}),
+      shares_tokens_(config.mesh.sequence_parallel) {}
+
 TensorParallel::TensorParallel(Comm& comm, const Config& config) {
   if (comm.size() > 1) ranks_ = std::make_shared<ModelRanks>(comm, config);
 }

@@ -14,6 +14,12 @@ TEST_CASE("what cannot run here is refused with what can") {
   CHECK(choose_attention(AttentionKind::math, shape) == AttentionKind::math);
   CHECK(choose_attention(AttentionKind::flash, shape) == AttentionKind::flash);
   CHECK(choose_attention(AttentionKind::automatic, shape) == AttentionKind::flash);
+  AttentionShape masked = shape;
+  masked.has_mask = true;
+  masked.keys = 56;
+  CHECK(choose_attention(AttentionKind::flash, masked) == AttentionKind::flash);  // on a CPU it takes one
+  CHECK(choose_attention(AttentionKind::automatic, masked) == AttentionKind::flash);
+  CHECK_THAT(error_of([&] { choose_attention(AttentionKind::efficient, masked); }), says("with a mask"));
   for (const AttentionKind absent : {AttentionKind::efficient, AttentionKind::cudnn}) {
     CHECK_THAT(error_of([&] { choose_attention(absent, shape); }),
                says(std::string("\"") + name_of(absent)) && says("48") && says("auto, math, flash"));
