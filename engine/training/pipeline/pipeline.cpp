@@ -72,9 +72,10 @@ std::vector<ModelStage> stages_here(const Comm& ranks, const Config& config) {
 
 class Pipeline::Core {
  public:
-  Core(const FusedVit& model, Comm& ranks, const Config& config)
+  Core(const FusedVit& model, Comm& ranks, const Config& config, const Objective& objective)
       : model_(model),
         ranks_(ranks),
+        objective_(objective),
         amp_(config.amp.mode),
         schedule_(schedule_for(model, ranks, config)),
         stages_(schedule_.stages_of(ranks.rank())),
@@ -100,9 +101,12 @@ class Pipeline::Core {
     step_.batch = batch;
     step_.before = ranks_.counts();
     step_.before_links = links_.counts();
+    step_.before_members = objective_.counts();
+    step_.members_waited_us = objective_.waited_us();
     step_.on_host = batch.input.is_cpu();
     step_.begin_us = step_.end_us = steady_us();
-    links_.begin(stream_shape(batch.size() / schedule_.parts), batch.input.options());
+    const std::int64_t images = batch.size() / schedule_.parts * objective_.members_here();
+    links_.begin(stream_shape(images), batch.input.options());
     model_.share_cast(true);
     if (!actions().empty()) links_.expect(actions().front());
   }
@@ -201,6 +205,12 @@ class Pipeline::Core {
     const CommCounts now = links_.counts();
     out.calls += now.calls - step_.before_links.calls;
     out.wire_bytes += now.wire_bytes - step_.before_links.wire_bytes;
+    const CommCounts members = objective_.counts();
+    out.ens_calls = members.calls - step_.before_members.calls;
+    out.ens_wire_bytes = members.wire_bytes - step_.before_members.wire_bytes;
+    out.calls += out.ens_calls;
+    out.wire_bytes += out.ens_wire_bytes;
+    out.forward_wait_us = objective_.waited_us() - step_.members_waited_us;
     if (step_.on_host) {
       out.pipe_us = step_.end_us - step_.begin_us;
       out.pipe_busy_us = step_.busy_us;
@@ -208,7 +218,7 @@ class Pipeline::Core {
     out.pipe_calls = links_.sent();
     out.pipe_bytes = links_.sent_bytes();
     out.pipe_kept = step_.most_kept;
-    return out;
+    return out += context_figures(model_.context());
   }
 
   at::Tensor forecast(const at::Tensor& image) {
@@ -227,6 +237,15 @@ class Pipeline::Core {
     return out;
   }
 
+  at::Tensor forecast_members(const Batch& batch) {
+    const at::NoGradGuard no_grad;
+    std::vector<std::int64_t> shape = batch.input.sizes().vec();
+    shape.front() *= objective_.members_here();
+    const bool takes_them = rank_of(0) == ranks_.rank();  // the others need their shape
+    const at::Tensor images = takes_them ? objective_.inputs(batch) : at::empty(shape, batch.input.options());
+    return objective_.all_members(forecast(images));
+  }
+
  private:
   /// What a micro-batch leaves from F to B, or to W.
   struct Kept {
@@ -242,7 +261,7 @@ class Pipeline::Core {
     ~Timed() {
       core_.step_.end_us = steady_us();
       if (!core_.step_.on_host) return;
-      core_.step_.busy_us += core_.step_.end_us - since_us_ - (core_.model_.ranks().waited_us() - waited_us_);
+      core_.step_.busy_us += core_.step_.end_us - since_us_ - (core_.within_us() - waited_us_);
       if (core_.ranks_.size() == 1) return;  // a row without gaps
       core_.ranks_.leave_span(kTrack, cell_of(action_), since_us_, core_.step_.end_us, 0);
     }
@@ -252,10 +271,14 @@ class Pipeline::Core {
    private:
     Core& core_;
     PipelineAction action_;
-    std::int64_t waited_us_ = core_.model_.ranks().waited_us();  ///< for ranks that share its layers
+    std::int64_t waited_us_ = core_.within_us();
     std::int64_t since_us_ = steady_us();
   };
 
+  /// Waits for ranks that share layers or tokens, or that have other members of an ensemble.
+  std::int64_t within_us() const {
+    return model_.ranks().waited_us() + model_.context().waited_us() + objective_.waited_us();
+  }
   int rank_of(int stage) const { return schedule_.rank_of_stage[static_cast<std::size_t>(stage)]; }
   bool is_first(int stage) const { return stage == 0; }
   bool is_last(int stage) const { return stage + 1 == schedule_.stages; }
@@ -267,14 +290,32 @@ class Pipeline::Core {
     const std::int64_t samples = whole.size(0) / schedule_.parts;
     return whole.narrow(0, part * samples, samples);
   }
+  Batch part_of(const Batch& whole, int part) const {
+    Batch out = {
+        .input = part_of(whole.input, part), .target = part_of(whole.target, part), .epoch = whole.epoch};
+    if (whole.later.defined()) out.later = whole.later.narrow(1, part * out.size(), out.size());
+    if (!whole.samples.empty()) {
+      const auto first = whole.samples.begin() + part * out.size();
+      out.samples.assign(first, first + out.size());
+    }
+    return out;
+  }
   std::vector<std::int64_t> stream_shape(std::int64_t samples) const {
-    return {samples * model_.shape().tokens() / tokens_ranks_, model_.shape().embed};
+    return {samples * model_.context().own(model_.shape().tokens()).count / tokens_ranks_,
+            model_.shape().embed};
   }
 
   at::Tensor compute(const PipelineAction& action, const at::Tensor& in) const {
     const std::size_t stage = held(action.stage);
-    if (is_last(action.stage)) return model_.stage_loss(stage, in, part_of(step_.batch.target, action.part));
-    return model_.stage_forward(stage, in);
+    if (objective_.is_plain()) {
+      if (is_last(action.stage))
+        return model_.stage_loss(stage, in, part_of(step_.batch.target, action.part));
+      return model_.stage_forward(stage, in);
+    }
+    const Batch part = part_of(step_.batch, action.part);
+    if (schedule_.stages == 1) return objective_.loss(model_, part);
+    const at::Tensor out = model_.stage_forward(stage, is_first(action.stage) ? objective_.inputs(part) : in);
+    return is_last(action.stage) ? objective_.loss_of(out, part) : out;
   }
 
   /// A stage whose graph is cut, by a mistake on purpose, sends zeros.
@@ -296,11 +337,12 @@ class Pipeline::Core {
 
   const FusedVit& model_;
   Comm& ranks_;
+  Objective objective_;
   AmpMode amp_;
   PipelineSchedule schedule_;
   std::vector<int> stages_;
   StageLinks links_;
-  std::int64_t tokens_ranks_;            ///< ranks that share the tokens
+  std::int64_t tokens_ranks_;            ///< ranks that share these (mesh.sequence_parallel)
   std::set<std::pair<int, int>> split_;  ///< stage and micro-batch whose backward is in two
   PipelineAction last_ = {.stage = -1};  ///< last backward pass of a step
   std::map<std::pair<int, int>, Kept> kept_;
@@ -314,15 +356,16 @@ class Pipeline::Core {
     std::int64_t end_us = 0;
     std::int64_t busy_us = 0;
     std::int64_t most_kept = 0;  ///< micro-batches, by stage
-    CommCounts before = {}, before_links = {};
+    CommCounts before = {}, before_links = {}, before_members = {};
+    std::int64_t members_waited_us = 0;
     std::vector<StoodStill> stood = {};
     CollectiveTimes loss_times = {};
   };
   CurrentStep step_;
 };
 
-Pipeline::Pipeline(const FusedVit& model, Comm& ranks, const Config& config)
-    : core_(std::make_unique<Core>(model, ranks, config)) {}
+Pipeline::Pipeline(const FusedVit& model, Comm& ranks, const Config& config, const Objective& objective)
+    : core_(std::make_unique<Core>(model, ranks, config, objective)) {}
 Pipeline::~Pipeline() = default;
 
 const std::vector<PipelineAction>& Pipeline::actions() const { return core_->actions(); }
@@ -335,9 +378,16 @@ at::Tensor Pipeline::backward(const PipelineAction& action, const at::Tensor& gr
   return core_->backward(action, gradient, scaler);
 }
 void Pipeline::weights(const PipelineAction& action) { core_->weights(action); }
+at::Tensor Pipeline::compute(const PipelineAction& action, const at::Tensor& in, GradScaler& scaler) {
+  if (action.work == PipelineWork::forward) return forward(action, in);
+  if (action.work != PipelineWork::weight) return backward(action, in, scaler);
+  weights(action);
+  return {};
+}
 void Pipeline::send(const PipelineAction& action, const at::Tensor& out) { core_->send(action, out); }
 at::Tensor Pipeline::finish() { return core_->finish(); }
 SyncFigures Pipeline::figures() const { return core_->figures(); }
 at::Tensor Pipeline::forecast(const at::Tensor& image) { return core_->forecast(image); }
+at::Tensor Pipeline::forecast_members(const Batch& batch) { return core_->forecast_members(batch); }
 
 }  // namespace isobar

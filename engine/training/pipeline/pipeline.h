@@ -1,11 +1,12 @@
 #pragma once
 // One model cut by depth over the ranks of a pipeline: its stages, the messages between them, and what is
 // kept from a forward pass to its backward pass. What is done when is the schedule's (pipeline/schedule.h). b
-// samples of a micro-batch, N tokens, E embed: a message is the residual stream or its gradient, [b N, E]
-// float32, 4 b N E bytes a boundary, micro-batch and direction (of the tokens that this rank has, with
-// mesh.sequence_parallel). Messages are not compared before they leave, with comm.check neither: both ends
-// have compared the schedule. What is sent is kept until it has left: where a receiver is behind, these are
-// more than one message for each neighbour and direction, at most all of a step.
+// images of a micro-batch (m for each sample of an ensemble of which m members are here), N tokens, E embed:
+// a message is the residual stream or its gradient, [b N, E] float32, 4 b N E bytes a boundary, micro-batch
+// and direction (of the tokens that this rank has, with mesh.sequence_parallel or mesh.cp). Messages are not
+// compared before they leave, with comm.check neither: both ends have compared the schedule. What is sent is
+// kept until it has left: where a receiver is behind, these are more than one message for each neighbour and
+// direction, at most all of a step.
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include "model/fused_vit.h"
 #include "pipeline/schedule.h"
 #include "train/grad_scaler.h"
+#include "train/objective.h"
 #include "train/sync_figures.h"
 
 namespace isobar {
@@ -28,9 +30,10 @@ std::vector<ModelStage> stages_here(const Comm& ranks, const Config& config);
 class Pipeline {
  public:
   /// `ranks` = run.group("pp"), rank i of it that of row i of the schedule; all of them call this. `model`
-  /// has stages_here. Both outlive this. Error (exit code 2) for a schedule that cannot run (check_schedule),
-  /// or that splits backward where model.checkpoint computes again.
-  Pipeline(const FusedVit& model, Comm& ranks, const Config& config);
+  /// has stages_here. Both outlive this. `objective` has the members of an ensemble, which all stages compute
+  /// side by side, and the loss. Error (exit code 2) for a schedule that cannot run (check_schedule), or that
+  /// splits backward where model.checkpoint computes again.
+  Pipeline(const FusedVit& model, Comm& ranks, const Config& config, const Objective& objective = {});
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
   Pipeline& operator=(const Pipeline&) = delete;
@@ -53,20 +56,26 @@ class Pipeline {
   at::Tensor backward(const PipelineAction& action, const at::Tensor& gradient, GradScaler& scaler);
   /// W: adds the gradients of weights that I put off.
   void weights(const PipelineAction& action);
+  /// Whichever of the three `action` is.
+  at::Tensor compute(const PipelineAction& action, const at::Tensor& in, GradScaler& scaler);
   /// Hands the result of `action` to its neighbour and returns at once; of no effect where none wants it.
   void send(const PipelineAction& action, const at::Tensor& out);
   /// Behind the last action: waits until what was sent has left. The loss of the whole batch, the mean of its
   /// micro-batches', float32 and equal on all ranks.
   at::Tensor finish();
-  /// The step's pipe_*, and in calls and wire_bytes its messages both ways and the loss's. Behind `finish`,
-  /// once. pipe_us is from `begin` to the end of the last action; waits for ranks that share layers are not
-  /// busy. On a CUDA device the host computes nothing: both times are 0, which is not known, and there are no
-  /// spans of actions (track "pipeline").
+  /// The step's pipe_*, what the model's context sent (context_figures), and in calls and wire_bytes its
+  /// messages both ways and the loss's. Behind `finish` and all sums of gradients, once. pipe_us is from
+  /// `begin` to the end of the last action; waits for ranks that share layers are not busy. On a CUDA device
+  /// the host computes nothing: both times are 0, which is not known, and there are no spans of actions
+  /// (track "pipeline").
   SyncFigures figures() const;
 
-  /// The forecast of all stages, without gradients, on every rank: [B, C, H, W] -> [B, C, H, W]. Under
-  /// autocast by amp.mode; float32 where it was sent.
+  /// The forecast of all stages, without gradients, on every rank: [B, C, H, W] -> [B, C, H, W], of the
+  /// images as they are. Under autocast by amp.mode; float32 where it was sent.
   at::Tensor forecast(const at::Tensor& image);
+  /// Each member's, with noise of its own, over all models of the ensemble: [M, B, C, H, W] float32 on
+  /// every rank.
+  at::Tensor forecast_members(const Batch& batch);
 
  private:
   class Core;

@@ -6,24 +6,32 @@
 #include <ATen/ops/stack.h>
 #include <ATen/ops/zeros.h>
 
+#include "train/crps.h"
 #include "train/loss.h"
 #include "train/metrics.h"
 
 namespace isobar {
 namespace {
 
+constexpr std::int64_t kRows = 6;  // rmse, persistence, climatology, acc, crps, spread
+
+/// Where members differ: the ensemble variance of each value times (M + 1) / M, [B, C, H, W].
+at::Tensor spread_squares(const at::Tensor& members) {
+  const auto m = static_cast<double>(members.size(0));
+  return members.var(at::IntArrayRef{0}, /*unbiased=*/true).mul_((m + 1) / m);
+}
+
 /// Sums over batches, in double precision on the device: nothing is fetched before the end.
 class Sums {
  public:
   Sums(const Dataset& dataset, c10::Device device)
-      : weights_(latitude_weights(dataset.shape().height).to(device)),
+      : weights_(latitude_weights(dataset.shape().whole().height).to(device)),
         loss_(at::zeros({}, at::TensorOptions(at::kDouble).device(device))),
-        scores_(at::zeros({4, dataset.shape().channels}, loss_.options())) {
+        scores_(at::zeros({kRows, dataset.shape().channels}, loss_.options())) {
     if (dataset.climatology().values.empty()) return;
     std::vector<float> values = dataset.climatology().values;
-    climatology_ = at::from_blob(values.data(),
-                                 {1, dataset.shape().channels, dataset.shape().height, dataset.shape().width},
-                                 at::kFloat)
+    const FieldShape shape = dataset.shape().whole();
+    climatology_ = at::from_blob(values.data(), {1, shape.channels, shape.height, shape.width}, at::kFloat)
                        .clone()
                        .to(device);
   }
@@ -39,6 +47,14 @@ class Sums {
     ++batches_;
   }
 
+  /// Beside `add` of the mean of `members` [M, B, C, H, W], with their spread_squares.
+  void add_members(const Batch& batch, const at::Tensor& members, const at::Tensor& squares) {
+    const at::Tensor w = weights_.view({-1, 1});
+    const at::Tensor crps = crps_of_values(members, batch.target, crps_weights(members.size(0), /*alpha=*/1));
+    add(4, (crps * w).mean({2, 3}));
+    add(5, (squares * w).mean({2, 3}).sqrt());
+  }
+
   void finish(Evaluation& out, const std::vector<std::string>& names) const {
     const auto count = static_cast<double>(batches_);
     const at::Tensor means = (scores_ / count).to(at::kCPU).contiguous();
@@ -46,8 +62,8 @@ class Sums {
     out.loss = loss_.item<double>() / count;
     out.has_climatology = climatology_.defined();
     for (std::size_t c = 0; c < names.size(); ++c) {
-      const double* const at = values + c;
-      out.channels.push_back({names[c], at[0], at[names.size()], at[2 * names.size()], at[3 * names.size()]});
+      const auto score = [&](std::size_t row) { return values[row * names.size() + c]; };
+      out.channels.push_back({names[c], score(0), score(1), score(2), score(3), score(4), score(5)});
     }
   }
 
@@ -58,13 +74,20 @@ class Sums {
   at::Tensor weights_;
   at::Tensor climatology_;
   at::Tensor loss_;
-  at::Tensor scores_;  ///< rows: rmse, persistence, climatology, acc
+  at::Tensor scores_;  ///< [kRows, C]
   std::int64_t batches_ = 0;
 };
 
 }  // namespace
 
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
+                    Loader& loader, c10::Device device,
+                    const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
+  const auto alone = [&](const Batch& batch) { return forecast(batch.input).unsqueeze(0); };
+  return evaluate(alone, dataset, loader, device, go_on);
+}
+
+Evaluation evaluate(const std::function<at::Tensor(const Batch&)>& forecasts, const Dataset& dataset,
                     Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
   const at::NoGradGuard no_grad;
@@ -75,9 +98,17 @@ Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast
   const std::int64_t batch_size = loader.batch_size();
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = loader.next().to(device);
-    const at::Tensor prediction = forecast(batch.input).to(at::kFloat);  // under autocast it has 16 bits
+    const at::Tensor members = forecasts(batch).to(at::kFloat);  // under autocast they have 16 bits
+    result.members = members.size(0);
+    const at::Tensor prediction = result.members == 1 ? members[0] : members.mean(0);
+    std::vector<at::Tensor> fields = {batch.input[0], batch.target[0], prediction[0]};
     sums.add(batch, prediction);
-    if (i == 0) result.fields = at::stack({batch.input[0], batch.target[0], prediction[0]}).to(at::kCPU);
+    if (result.members > 1) {
+      const at::Tensor squares = spread_squares(members);
+      sums.add_members(batch, members, squares);
+      if (i == 0) fields.push_back(squares[0].sqrt());
+    }
+    if (i == 0) result.fields = at::stack(fields).to(at::kCPU);
     if (go_on && !go_on((i + 1) * batch_size, batches * batch_size)) return {};
   }
   result.complete = true;

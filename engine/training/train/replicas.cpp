@@ -18,7 +18,8 @@ std::vector<double> as_sums(const Evaluation& one) {
   const auto samples = static_cast<double>(one.samples);
   std::vector<double> out = {one.complete ? 1.0 : 0.0, samples, one.loss * samples};
   for (const ChannelScores& channel : one.channels) {
-    for (const double score : {channel.rmse, channel.persistence_rmse, channel.climatology_rmse, channel.acc})
+    for (const double score : {channel.rmse, channel.persistence_rmse, channel.climatology_rmse, channel.acc,
+                               channel.crps, channel.spread})
       out.push_back(score * samples);
   }
   return out;
@@ -79,8 +80,8 @@ Evaluation mean_over_ranks(Evaluation mine, Comm& comm) {
   mine.loss = sums[2] / samples;
   const double* next = sums.data() + 3;
   for (ChannelScores& channel : mine.channels) {
-    for (double* const score :
-         {&channel.rmse, &channel.persistence_rmse, &channel.climatology_rmse, &channel.acc})
+    for (double* const score : {&channel.rmse, &channel.persistence_rmse, &channel.climatology_rmse,
+                                &channel.acc, &channel.crps, &channel.spread})
       *score = *next++ / samples;
   }
   return mine;

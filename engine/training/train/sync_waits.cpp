@@ -66,4 +66,15 @@ SyncFigures sync_figures(const std::vector<CollectiveTimes>& times, std::vector<
   return out;
 }
 
+SyncFigures context_figures(const ContextParallel& context) {
+  const TensorParallelFigures sent = context.take_figures();
+  return {.total_us = sent.calls > 0 && sent.times.empty() ? -1 : covered_us(sent.times),
+          .calls = sent.calls,
+          .wire_bytes = sent.wire_bytes,
+          .cp_calls = sent.calls,
+          .cp_wire_bytes = sent.wire_bytes,
+          .cp_forward_wait_us = sent.forward_wait_us,
+          .cp_backward_wait_us = sent.backward_wait_us};
+}
+
 }  // namespace isobar

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "comm/comm.h"
+#include "model/context_parallel.h"
 #include "model/model_ranks.h"
 #include "train/sync_figures.h"
 
@@ -25,5 +26,9 @@ void add_waits(const std::vector<CollectiveTimes>& times, std::vector<StoodStill
 /// the begin of the step), where this rank stood still, and what the ranks of a model sent each other.
 SyncFigures sync_figures(const std::vector<CollectiveTimes>& times, std::vector<StoodStill> stood,
                          const Comm& comm, const CommCounts& before, const TensorParallelFigures& split);
+
+/// What ranks that share tokens sent each other in a step, as calls and bytes, and cp_* of these; behind the
+/// sum of their partial gradients.
+SyncFigures context_figures(const ContextParallel& context);
 
 }  // namespace isobar
