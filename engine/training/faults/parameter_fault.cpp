@@ -36,7 +36,7 @@ void spoil(const FaultSetting& fault, Parameters& parameters, int replica) {
     throw Error("run.fault = nan_in_padding writes behind the one buffer of all gradients", "mesh.zero",
                 "mesh.zero=0");
   if (fault.fault == Fault::no_zero_grad) parameters.pile_up_gradients();
-  if (fault.fault != Fault::no_broadcast || replica == 0) return;
+  if ((fault.fault != Fault::no_broadcast && fault.fault != Fault::no_init_sync) || replica == 0) return;
   const at::NoGradGuard no_grad;
   for (const Parameter& parameter : parameters.all()) {
     const at::Tensor values = initial_values(parameter, kSeedsOfItsOwn + replica);

@@ -11,7 +11,7 @@
 namespace isobar {
 
 /// When the parameters are there: no_zero_grad; no_broadcast of replica `replica`, which draws weights of its
-/// own.
+/// own, and no_init_sync of that one of the ranks that share tokens.
 void spoil(const FaultSetting& fault, Parameters& parameters, int replica);
 
 /// At the begin of step `step`: nan_weight.

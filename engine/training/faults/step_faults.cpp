@@ -9,7 +9,7 @@ namespace isobar {
 StepFaults::StepFaults(const FaultSetting& fault, const Config& config, Parameters& parameters, Comm& world)
     : fault_(fault),
       half_(half_type(config.amp.mode)),
-      replicas_(replicas(config)),
+      replicas_(models(config)),
       parameters_(parameters),
       world_(world) {
   round_weights(fault_, parameters_, half_);

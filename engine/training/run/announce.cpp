@@ -4,6 +4,7 @@
 
 #include "comm/link_probe.h"
 #include "core/text.h"
+#include "core/token_shares.h"
 #include "device/device.h"
 #include "device/precision.h"
 #include "formula/model_shape.h"
@@ -49,6 +50,12 @@ void write_plan(const RunPlan& plan, const Trained& trained, RunOutput& output) 
   output.write(note);
 }
 
+/// "2 x 4 models, 8 members of each sample"
+std::string ensembles_text(const Config& config) {
+  return fmt::format("{} x {}, {} of each sample", replicas(config),
+                     counted(models_of_ensemble(config), "model"), counted(members(config), "member"));
+}
+
 void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
   const Config& config = plan.config();
   const VitShape shape = vit_shape(config);
@@ -69,6 +76,7 @@ void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
                   config.train.global_batch,
                   static_cast<double>(config.train.steps) / static_cast<double>(trained.steps_per_epoch),
                   trained.steps_per_epoch));
+  if (members(config) > 1) console.line("  members " + ensembles_text(config));
 }
 
 void say_machine(const RunPlan& plan, Console& console) {
@@ -101,16 +109,30 @@ std::string stages_text(const Config& config) {
                                                   : fmt::format("{} micro-batches", config.train.accumulate));
 }
 
+/// "41 41 41 39 of 162 tokens; gather"
+std::string tokens_text(const Config& config) {
+  const std::int64_t tokens = vit_shape(config).tokens();
+  std::vector<std::int64_t> counts;
+  for (const TokenShare& share : token_shares(tokens, config.mesh.cp)) counts.push_back(share.count);
+  return fmt::format("{} of {} tokens; {}", joined(counts, " "), tokens,
+                     config.model.window > 0 ? fmt::format("halos of {}", config.model.window)
+                                             : name_of(config.mesh.cp_comm));
+}
+
 void say_ranks(const RunPlan& plan, Comm& world, RunOutput& output) {
   if (world.size() == 1) return;
   Console& console = output.console();
   const MeshConfig& mesh = plan.config().mesh;
-  const std::int64_t replicas = plan.replicas();
   if (const std::int64_t each = ranks_of_model(plan.config()); each > 1) {
-    console.line(fmt::format("  mesh    {} of {} ranks each: tp {}{} x dp {}, order {}",
-                             counted(replicas, "model"), each, mesh.tp,
-                             mesh.pp > 1 ? fmt::format(" x pp {}", mesh.pp) : "", replicas, mesh.order));
+    const auto beside = [](const char* axis, std::int64_t size) {
+      return size > 1 ? fmt::format(" x {} {}", axis, size) : "";
+    };
+    const std::int64_t all = models(plan.config());
+    console.line(fmt::format("  mesh    {} of {} ranks each: tp {}{}{} x dp {}, order {}",
+                             counted(all, "model"), each, mesh.tp, beside("cp", mesh.cp),
+                             beside("pp", mesh.pp), all, mesh.order));
   }
+  if (mesh.cp > 1) console.line("  tokens  " + tokens_text(plan.config()));
   if (mesh.pp > 1) console.line("  stages  " + stages_text(plan.page_config));
   if (!world.note().empty()) console.line("  ranks   " + world.note());
   if (!plan.config().comm.probe) return;

@@ -61,6 +61,10 @@ void Board::add_evaluation(std::int64_t step, const Evaluation& evaluation) {
   }
   events_.scalar("Loss/valid", evaluation.loss, step);
   events_.scalar("RMSE(" + evaluation.headline().name + ")/valid", evaluation.headline().rmse, step);
+  if (evaluation.members > 1) {
+    events_.scalar("CRPS(" + evaluation.headline().name + ")/valid", evaluation.headline().crps, step);
+    events_.scalar("Spread(" + evaluation.headline().name + ")/valid", evaluation.headline().spread, step);
+  }
   const std::string drawn = evaluation.channels[static_cast<std::size_t>(drawn_channel(evaluation))].name;
   const PngImage picture = draw(evaluation);
   events_.image("Visualization, " + drawn, picture.bytes, picture.height, picture.width, step);

@@ -97,7 +97,7 @@ void Checkpoints::save() {
 /// Each rank of the first copy writes its share, all at a time, into the folder that rank 0 began.
 void Checkpoints::write_shares(CheckpointWriter* writer) {
   Comm& world = groups_.world();
-  const bool writes = groups_.along("copies").rank() == 0;
+  const bool writes = groups_.along("copies").rank() == 0 && groups_.along("cp").rank() == 0;
   const std::string aside = writer == nullptr ? "" : writer->aside().filename().string();
   int files = 0, before = 0;
   const std::vector<std::string> all =
@@ -128,7 +128,7 @@ void Checkpoints::write_shares(CheckpointWriter* writer) {
 std::filesystem::path Checkpoints::write(const CheckpointState& so_far) {
   Comm& world = groups_.world();
   if (!groups_.speaks()) {  // rank 0 writes for all
-    const bool is_of_first = groups_.along("dp").rank() == 0;
+    const bool is_of_first = groups_.along("dp-cp").rank() == 0;
     if (training_.parameters.is_shared_out())
       write_shares(nullptr);
     else if (is_of_first)

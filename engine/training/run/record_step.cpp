@@ -30,6 +30,15 @@ void add_sync(JsonLine& line, const SyncFigures& sync, bool sends) {
         .add("tp_wire_bytes", sync.tp_wire_bytes)
         .add("tp_wait_us", sync.tp_forward_wait_us + sync.tp_backward_wait_us);
   }
+  if (sync.cp_calls > 0) {
+    line.add("cp_calls", sync.cp_calls)
+        .add("cp_wire_bytes", sync.cp_wire_bytes)
+        .add("cp_forward_wait_us", sync.cp_forward_wait_us)
+        .add("cp_backward_wait_us", sync.cp_backward_wait_us);
+  }
+  if (sync.ens_calls > 0) line.add("ens_calls", sync.ens_calls).add("ens_wire_bytes", sync.ens_wire_bytes);
+  if (sync.read_calls > 0)
+    line.add("read_calls", sync.read_calls).add("read_wire_bytes", sync.read_wire_bytes);
   if (sync.node_calls > 0)
     line.add("node_calls", sync.node_calls).add("node_wire_bytes", sync.node_wire_bytes);
   if (sync.offload_down_bytes > 0)
@@ -143,7 +152,8 @@ std::function<bool(std::int64_t, std::int64_t)> Recorder::live(const std::string
     const int requested = StopSignals::requested();
     // Ranks that compute together stop together: those that share a model, and those that gather weights.
     const bool gathers = training_ != nullptr && !training_->parameters.shared_layout().whole_values;
-    const bool is_cut = groups_.along("pp").size() > 1;
+    const bool is_cut =
+        ranks_of_model(plan_.config()) > plan_.config().mesh.tp || groups_.along("ens").size() > 1;
     Comm& together = gathers || is_cut ? groups_.world() : groups_.model();
     if (together.size() == 1) return requested == 0;
     return together.start_max(requested, "stop while validating")() == 0;
@@ -169,9 +179,13 @@ void Recorder::record(const Evaluation& evaluation) {
   JsonLine line("eval");
   line.add("step", done).add("t_us", output_.since_begin_us()).add("samples", evaluation.samples);
   line.add("loss", evaluation.loss);
+  const bool has_members = evaluation.members > 1;
+  if (has_members) line.add("members", evaluation.members);
   for (const ChannelScores& channel : evaluation.channels) {
     line.add("rmse_" + channel.name, channel.rmse)
         .add("persistence_rmse_" + channel.name, channel.persistence_rmse);
+    if (has_members)
+      line.add("crps_" + channel.name, channel.crps).add("spread_" + channel.name, channel.spread);
     if (!evaluation.has_climatology) continue;
     line.add("climatology_rmse_" + channel.name, channel.climatology_rmse)
         .add("acc_" + channel.name, channel.acc);
@@ -182,11 +196,15 @@ void Recorder::record(const Evaluation& evaluation) {
     write_npy(output_.folder().fields_file(done), fields.sizes(),
               {fields.const_data_ptr<float>(), static_cast<std::size_t>(fields.numel())});
     output_.board()->add_evaluation(done, evaluation);
-    output_.console().line(fmt::format(
-        "valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{})", done,
-        evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
-        100 * (headline.rmse / headline.persistence_rmse - 1),
-        evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : ""));
+    const std::string climatology =
+        evaluation.has_climatology ? fmt::format("; climatology {:.3f}", headline.climatology_rmse) : "";
+    const std::string members = has_members ? fmt::format("; {} members: spread {:.4f}, CRPS {:.4f}",
+                                                          evaluation.members, headline.spread, headline.crps)
+                                            : "";
+    output_.console().line(
+        fmt::format("valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{}){}",
+                    done, evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
+                    100 * (headline.rmse / headline.persistence_rmse - 1), climatology, members));
   }
   output_.trace_loop("validate", live_begin_us_, done);
 }

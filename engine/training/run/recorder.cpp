@@ -98,8 +98,11 @@ void Recorder::finished(std::int64_t index, const StepResult& result, StageTimer
   probes_.end_memory(times.intervals());
   progress_.steps_done = index + 1;
   // Standing still for other ranks is no computing, and arithmetic is.
-  times.move(Stage::forward, Stage::comm, result.sync.tp_forward_wait_us + result.sync.forward_wait_us);
-  times.move(Stage::backward, Stage::comm, result.sync.tp_backward_wait_us + result.sync.backward_wait_us);
+  const SyncFigures& sync = result.sync;
+  times.move(Stage::forward, Stage::comm,
+             sync.tp_forward_wait_us + sync.cp_forward_wait_us + sync.forward_wait_us);
+  times.move(Stage::backward, Stage::comm,
+             sync.tp_backward_wait_us + sync.cp_backward_wait_us + sync.backward_wait_us);
   times.move(Stage::comm, Stage::backward, result.sync.late_compress_us);
   PendingStep step{index,
                    result,

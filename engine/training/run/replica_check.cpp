@@ -85,7 +85,7 @@ ReplicaCheck::ReplicaCheck(const Parameters& parameters, RankGroups& groups, con
   if (groups_.along("pp").size() == 1) {
     groups_.world().check_same("parameters", parameter_lines(parameters_));
   } else {  // each stage has its own
-    groups_.along("dp").check_same("parameters", parameter_lines(parameters_));
+    groups_.along("dp-cp").check_same("parameters", parameter_lines(parameters_));
     groups_.model().check_same("parameters", parameter_lines(parameters_));
   }
   if (drifts_ && progress_.report_due(progress_.steps_done)) tell_apart();
@@ -111,20 +111,20 @@ void ReplicaCheck::look_at_buffers() {
   } else if (progress_.scored_step == done) {
     const std::vector<NamedValues> buffers = buffer_values(parameters_);
     compare_replicas(
-        groups_.along("dp"), flat(buffers), [&] { return buffers; },
+        groups_.along("dp-cp"), flat(buffers), [&] { return buffers; },
         fmt::format("step {}, of buffers", done));
     tell_buffers_apart();
   }
 }
 
 void ReplicaCheck::tell_buffers_apart() {
-  tell("buffers", flat(buffer_values(parameters_)), groups_.along("dp"), "running means and variances",
+  tell("buffers", flat(buffer_values(parameters_)), groups_.along("dp-cp"), "running means and variances",
        "rank 0");
 }
 
 Comm* ReplicaCheck::holders() const {
   const SharedLayout& layout = parameters_.shared_layout();
-  return layout.whole_values ? &groups_.along("dp") : layout.sharer->copies();
+  return layout.whole_values ? &groups_.along("dp-cp") : layout.sharer->copies();
 }
 
 void ReplicaCheck::compare() {
@@ -140,7 +140,8 @@ void ReplicaCheck::compare() {
 }
 
 void ReplicaCheck::tell_apart() {
-  // Mistakes in split layers show in what the ranks of one model have whole, all others between models.
+  // Mistakes in split layers show in what the ranks of one model have whole, all others between ranks that
+  // hold the same.
   Comm* const group = drifts_within_ ? &groups_.model() : holders();
   if (group == nullptr) return;
   const at::Tensor own = drifts_within_ ? flat(whole_values(parameters_)) : flat_values(parameters_);

@@ -45,7 +45,7 @@ class ReplicaCheck {
   const Progress& progress_;
   std::int64_t every_;
   bool drifts_;
-  bool drifts_within_;  ///< among the ranks of one model, else between models
+  bool drifts_within_;  ///< among ranks that share layers, else among those that hold the same
   bool has_buffers_;    ///< saved ones
   bool shares_buffers_;
   RunOutput& output_;

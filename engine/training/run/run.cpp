@@ -38,7 +38,7 @@ RunParts::RunParts(const RunStart& start, JoinRanks join_ranks)
       progress(plan.begin()),
       groups(meet(plan, console, join_ranks)),
       vote(start_max(groups.world()), StopSignals::requested) {
-  groups.world().set_seam(rank_fault(plan.fault, plan.replicas()));
+  groups.world().set_seam(rank_fault(plan.fault, models(plan.config())));
   output = std::make_unique<RunOutput>(start, plan, groups, console);
   recorder = std::make_unique<Recorder>(plan, groups, *output, progress);
 }
@@ -55,7 +55,8 @@ void Run::announce(const Dataset& train, const Dataset& valid, const Training& t
   progress.steps_per_epoch = training.loader.steps_per_epoch() / plan.config().train.accumulate;
   parts_.data = {train.identity(), valid.identity()};
   parts_.loader = &training.loader;
-  spoil(plan.fault, training.parameters, groups.along("dp").rank());
+  const char* const alike = plan.fault.fault == Fault::no_init_sync ? "cp" : "dp";
+  spoil(plan.fault, training.parameters, groups.along(alike).rank());
   parts_.guard.emplace(plan.config(), training, progress, groups.world().size(),
                        static_cast<int>(ranks_of_model(plan.config())));
   parts_.recorder->follow(training, *parts_.guard);

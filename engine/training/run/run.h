@@ -57,7 +57,7 @@ class Run {
   c10::Device device() const { return parts_.plan.device; }
   /// The ranks that train together; a process alone is a group of one.
   Comm& comm() { return parts_.groups.world(); }
-  /// This rank's group along an axis of the mesh: "tp", "pp", "dp", "shard" or "copies" (RankGroups::along).
+  /// This rank's group along an axis of the mesh, such as "tp", "cp", "pp" or "dp" (RankGroups::along).
   Comm& group(const std::string& axis) { return parts_.groups.along(axis); }
   const std::filesystem::path& folder() const { return parts_.output->folder().path; }
   /// Where the data set is: data.root, or the embedded set of this grid.

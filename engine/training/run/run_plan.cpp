@@ -10,6 +10,7 @@
 #include "core/named_file.h"
 #include "core/processors.h"
 #include "core/text.h"
+#include "core/token_shares.h"
 #include "device/device.h"
 #include "device/load_cuda.h"
 #include "device/memory.h"
@@ -75,19 +76,31 @@ void check_memory(RunPlan& plan) {
       memory_hint(device, memory));
 }
 
+/// What attention of the model is asked to do; over a window that is blocks of queries, with a mask.
+AttentionShape attention_shape(const RunPlan& plan) {
+  const Config& config = plan.config();
+  const std::int64_t patches = config.model.patch * config.model.patch, window = config.model.window;
+  AttentionShape out{.batch = config.train.global_batch,
+                     .heads = config.model.heads,
+                     .tokens = config.data.grid[0] * config.data.grid[1] / patches,
+                     .head_size = config.model.embed / config.model.heads,
+                     .type = half_type(config.amp.mode).value_or(c10::ScalarType::Float),
+                     .device = plan.device};
+  if (window == 0) return out;
+  const std::int64_t own = largest_share(out.tokens, config.mesh.cp);
+  out.tokens = window_block(config);
+  out.batch *= (own + out.tokens - 1) / out.tokens;
+  out.keys = out.tokens + 2 * window;
+  out.has_mask = true;
+  return out;
+}
+
 /// Error (exit code 2) for a form that this build, device, type or head size cannot run, with those that can;
 /// and for the fault math_attention where it would change nothing.
 std::string attention_text(const RunPlan& plan) {
   if (!plan.honours("model.attention")) return "";
   const Config& config = plan.config();
-  const std::int64_t patches = config.model.patch * config.model.patch;
-  const AttentionShape shape{.batch = config.train.global_batch,
-                             .heads = config.model.heads,
-                             .tokens = config.data.grid[0] * config.data.grid[1] / patches,
-                             .head_size = config.model.embed / config.model.heads,
-                             .type = half_type(config.amp.mode).value_or(c10::ScalarType::Float),
-                             .device = plan.device};
-  const AttentionKind kind = choose_attention(config.model.attention, shape);
+  const AttentionKind kind = choose_attention(config.model.attention, attention_shape(plan));
   if (plan.fault.fault == Fault::math_attention) {
     if (kind != AttentionKind::math) return std::string("math (the fault), instead of ") + name_of(kind);
     throw Error("attention is math already, and the fault math_attention would change nothing",
@@ -176,9 +189,11 @@ RunPlan plan_run(const RunStart& start) {
 Mesh RunPlan::mesh() const {
   const MeshConfig& mesh = config().mesh;
   const MeshSizes sizes{.tp = static_cast<int>(mesh.tp),
+                        .cp = static_cast<int>(mesh.cp),
                         .pp = static_cast<int>(mesh.pp),
-                        .dp = static_cast<int>(replicas()),
-                        .shard = static_cast<int>(mesh.shard)};
+                        .dp = static_cast<int>(models(config())),
+                        .shard = static_cast<int>(mesh.shard),
+                        .ens = static_cast<int>(models_of_ensemble(config()))};
   return {mesh.order, sizes, ranks.world};
 }
 

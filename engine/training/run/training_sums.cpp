@@ -19,6 +19,8 @@ void TrainingSums::add(std::int64_t samples, const StageTimes& times, const Load
               {&RunSummary::wire_bytes, added.wire_bytes},
               {&RunSummary::tp_calls, added.tp_calls},
               {&RunSummary::tp_wire_bytes, added.tp_wire_bytes},
+              {&RunSummary::cp_calls, added.cp_calls},
+              {&RunSummary::cp_wire_bytes, added.cp_wire_bytes},
               {&RunSummary::waited_us, added.waited_us}});
   total_known_ = total_known_ && added.total_us >= 0;
   if (added.waited_for < 0) return;

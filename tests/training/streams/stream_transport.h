@@ -41,6 +41,11 @@ class StreamTransport final : public Transport {
   std::unique_ptr<Pending> reduce_scatter(const at::Tensor& out, const at::Tensor& in, Reduce) override {
     return done(out, [&] { out.view({-1}).copy_(in.view({2, -1}).select(0, 0)); });
   }
+  std::unique_ptr<Pending> all_to_all(const at::Tensor& out, const at::Tensor& in,
+                                      const std::vector<std::int64_t>&,
+                                      const std::vector<std::int64_t>&) override {
+    return done(out, [&] { out.copy_(in); });
+  }
 
  private:
   struct OnStream final : Pending {

@@ -18,12 +18,12 @@ using namespace isobar::host_device;
 namespace {
 
 struct World {
-  World() {
+  explicit World(std::int64_t leads = 1) {
     data.write(folder.path());
     config.data = data.config();
     config.data.workers = 3;
     config.train.global_batch = 2;
-    dataset.emplace(config.data, folder.path(), "train", 0);
+    dataset.emplace(config.data, folder.path(), "train", 0, LatitudeBand{}, leads);
     InlineLoader plain(*dataset, sampler(), 2);
     for (int i = 0; i < kBatches; ++i) wanted.push_back(plain.next());
   }
@@ -35,11 +35,14 @@ struct World {
     for (int i = 0; i < kBatches; ++i) {
       const Batch batch = loader.next().to(kHostDevice);
       got.push_back({batch.input.clone(), batch.target.clone()});  // asked for on the stream
+      if (batch.later.defined()) got.back().later = batch.later.clone();
     }
     for (std::size_t i = 0; i < got.size(); ++i) {
       INFO("batch " << i << " of a loader on " << of_loader.str());
       CHECK(got[i].input.cpu().equal(wanted[i].input));
       CHECK(got[i].target.cpu().equal(wanted[i].target));
+      REQUIRE(got[i].later.defined() == wanted[i].later.defined());
+      if (got[i].later.defined()) CHECK(got[i].later.cpu().equal(wanted[i].later));
     }
   }
   void prefetch() {
@@ -70,6 +73,17 @@ TEST_CASE("batches that are uploaded beside kernels are those of the plain loade
         INFO("copy stream " << copy_stream << ", slots " << slots);
         check_right([&] { world.prefetch(); }, 4);
       }
+    }
+  }
+}
+
+TEST_CASE("all targets of a rollout are uploaded, and normalised there or before") {
+  for (const std::int64_t leads : {2, 4}) {
+    World world(leads);
+    for (const NormalisedOn where : {NormalisedOn::device, NormalisedOn::host}) {
+      world.config.loader.normalise = where;
+      INFO("leads " << leads);
+      check_right([&] { world.prefetch(); }, 2);
     }
   }
 }
