@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include "cluster/axis_group.h"
 #include "cluster/training_job.h"
 #include "core/error.h"
-#include "core/text.h"
 #include "pipeline/course.h"
 
 namespace isobar {
@@ -13,34 +13,21 @@ namespace {
 
 constexpr double kMostActions = 200'000;
 
-/// How far apart neighbours of an axis are, in ranks.
-int stride_of(const TrainingJob& job, std::string_view wanted) {
-  int out = 1;
-  for (const std::string& axis : split(job.order, '-')) {
-    if (axis == wanted) return out;
-    const int dp = job.gpus / (job.tensor * job.stages);
-    out *= axis == "tp" ? job.tensor : axis == "pp" ? job.stages : axis == "dp" ? dp : 1;
-  }
-  throw Error(fmt::format("{} names no axis {}", printable(job.order, 40), wanted), "order", "tp-cp-dp-pp");
-}
-
 class PipelineSimulation {
  public:
   PipelineSimulation(const ClusterMachine& machine, const TrainingJob& job, const SimulationTerms& terms,
                      double compute_us)
       : machine_(machine), job_(job), terms_(terms) {
-    const int model = job.stages * job.tensor;
-    if (job.gpus % model != 0)
-      throw Error(fmt::format("{} ranks in models of {}", job.gpus, model), "job.gpus", "whole models");
     const double actions = 3.0 * job.stages * job.chunks * job.accumulate;
     if (!(actions < kMostActions))
       throw Error(fmt::format("a pipeline of about {:.3g} actions", actions), "simulation",
                   fmt::format("at most {:g} of them are simulated", kMostActions));
-    replicas_ = job.gpus / model;
+    replicas_ = models_of(job);
     schedule_ = make_schedule(job.schedule, job.stages, job.chunks, job.accumulate);
     const double of_stage_us = compute_us / schedule_.stages,
                  plain_us = of_stage_us / (job.checkpoint ? 4 : 3);
     costs_ = PipelineCosts::equal(schedule_.stages, plain_us, of_stage_us - 2 * plain_us, plain_us);
+    axes_ = axis_times(machine, job, terms.link);
     for (int stage = 0; stage + 1 < schedule_.stages; ++stage)
       costs_.boundary_us.push_back(message_us(stage));
   }
@@ -59,13 +46,15 @@ class PipelineSimulation {
     all.forward_us = passes * costs_.forward_us[0];
     all.backward_us = passes * (costs_.input_us[0] + costs_.weight_us[0]);
     all.sharing_us = sharing * (all.forward_us + all.backward_us);
-    all.bubble_us = even.step_us - (1 + sharing) * (all.forward_us + all.backward_us);
+    const double sent_us = passes * (forward_sends_us() + backward_sends_us());
+    all.bubble_us = even.step_us - sent_us - (1 + sharing) * (all.forward_us + all.backward_us);
     all.optimize_us = job_.optimizer_us * (job_.zero == 0 ? terms_.update : 1);
     all.jitter_us = slow.step_us - even.step_us + all.optimize_us * (slowest - 1);
     const double sum_us = sums_us(out);
     const double beside_us = job_.overlaps ? terms_.overlap * (costs_.input_us[0] + costs_.weight_us[0]) : 0;
-    all.comm_us = std::max(0.0, sum_us - beside_us);
-    out.comm_total_us = sum_us;
+    all.comm_us = sent_us + std::max(0.0, sum_us - beside_us) + axes_.behind_us;
+    out.comm_total_us = sent_us + sum_us + axes_.behind_us;
+    out.sent_bytes += axes_.behind_bytes + job_.accumulate * axes_.pass_bytes / job_.stages;
     add_messages(out);
     all.load_us = std::max(0.0, job_.load_us - all.step_us());
     out.activities = even.actions.size();
@@ -73,6 +62,10 @@ class PipelineSimulation {
   }
 
  private:
+  // What ranks of a stage send each other in one of its actions.
+  double forward_sends_us() const { return axes_.forward_us / schedule_.stages; }
+  double backward_sends_us() const { return axes_.backward_us / schedule_.stages; }
+
   /// All stages so many times as long, those of the middle rank times `slowest` too: it sets the pace.
   PipelineCourse course_with(double factor, double slowest) const {
     PipelineCosts costs = costs_;
@@ -80,6 +73,8 @@ class PipelineSimulation {
       const bool is_slow = schedule_.rank_of_stage[stage] == job_.stages / 2;
       for (std::vector<double>* const times : {&costs.forward_us, &costs.input_us, &costs.weight_us})
         (*times)[stage] *= factor * (is_slow ? slowest : 1);
+      costs.forward_us[stage] += forward_sends_us();
+      costs.input_us[stage] += backward_sends_us();
     }
     return course_of(schedule_, costs);
   }
@@ -97,7 +92,7 @@ class PipelineSimulation {
   }
 
   double message_us(int stage) const {
-    const int stride = stride_of(job_, "pp");
+    const int stride = axis_stride(job_, "pp");
     const auto node_of = [&](int at) {
       return schedule_.rank_of_stage[static_cast<std::size_t>(at)] * stride / machine_.gpus_per_node;
     };
@@ -113,15 +108,14 @@ class PipelineSimulation {
   /// Gradients of a rank over the replicas, and with shared states its weights once a step.
   double sums_us(SimulatedStep& out) const {
     if (replicas_ == 1) return 0;
-    const int stride = stride_of(job_, "dp");
-    const int here = std::clamp(machine_.gpus_per_node / stride, 1, replicas_);
-    const NodeGroup group = {.nodes = (replicas_ + here - 1) / here, .ranks_per_node = here};
+    const int stride = axis_stride(job_, "dp");
+    const AxisGroup ranks = strided_group(machine_, replicas_, stride);
+    const NodeGroup& group = ranks.ranks;
     const double parameters = job_.parameters / (job_.stages * job_.tensor);
     const auto cost_us = [&](CollectiveKind what, double bytes) {
       const double part = static_cast<double>(group.ranks() - 1) / group.ranks();
       out.sent_bytes += (what == CollectiveKind::all_reduce ? 2 : 1) * part * bytes;
-      const HopTimes hops =
-          hop_times(machine_, what, group, terms_.link, std::min(stride, machine_.gpus_per_node));
+      const HopTimes hops = hop_times(machine_, what, group, terms_.link, ranks.sharing);
       return terms_.link.call_us + collective_us(what, terms_.link.way, group, hops, bytes);
     };
     if (job_.zero == 0) return cost_us(CollectiveKind::all_reduce, parameters * job_.reduce_bytes);
@@ -134,7 +128,8 @@ class PipelineSimulation {
   const SimulationTerms& terms_;
   int replicas_ = 1;
   PipelineSchedule schedule_;
-  PipelineCosts costs_;
+  PipelineCosts costs_;  ///< computing alone
+  AxisTimes axes_ = {};
 };
 
 }  // namespace

@@ -1,13 +1,15 @@
 #pragma once
 // A training step on a cluster, simulated: ranks that compute at speeds of their own, collectives that begin
 // when the last of a group has come, gradients that travel beside the backward pass, batches that are read
-// beside everything. Data parallelism, sharded states and pipelines (pipeline_job.cpp); other ways of
-// splitting a model are not modelled.
+// beside everything. Data parallelism, sharded states, pipelines (pipeline_job.cpp); layers and tokens that
+// ranks share, and ensembles, by the messages that these send while they compute.
 #include <array>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "cluster/collective.h"
+#include "cluster/model_messages.h"
 #include "config/choices.h"
 
 namespace isobar {
@@ -35,10 +37,14 @@ struct TrainingJob {
   int stages = 1;  ///< ranks of one
   int chunks = 1;  ///< stages of each rank
   PipelineForm schedule = PipelineForm::one_f_one_b;
-  double message_bytes = 0;           ///< a micro-batch sends so many from stage to stage
-  int tensor = 1;                     ///< ranks that share each layer: what they send is part of computing
-  std::string order = "tp-cp-pp-dp";  ///< mesh.order
-  double load_us = 0;                 ///< a reader's time for the batch of a step, two steps ahead
+  double message_bytes = 0;  ///< a micro-batch sends so many from stage to stage
+  /// Ranks that share each layer, and those that share the tokens. What they send is part of computing where
+  /// no `messages` have it.
+  int tensor = 1, context = 1;
+  int ensemble = 1;                        ///< models that forecast the same samples
+  std::vector<AxisMessage> messages = {};  ///< nothing is computed beside them
+  std::string order = "tp-cp-pp-dp";       ///< mesh.order
+  double load_us = 0;                      ///< a reader's time for the batch of a step, two steps ahead
 };
 
 /// Terms that are fitted to published points, since no machine states them.
@@ -79,7 +85,7 @@ struct SimulatedStep {
 enum class SimulatedRanks : unsigned char { all, slowest };
 
 /// `compute_us`: forward and backward of one pass, on a rank of mean speed without contention; of a pipeline
-/// all its stages' together. Speeds of n
+/// all its stages' together; of a model whose ranks share layers or tokens one rank's part. Speeds of n
 /// ranks are the n-quantiles of a normal distribution: rank i takes 1 + jitter q((i + 1/2) / n) as long.
 /// Error (exit code 2) for a job that does not fit its machine.
 SimulatedStep simulate_step(const ClusterMachine& machine, const TrainingJob& job,
@@ -88,7 +94,7 @@ SimulatedStep simulate_step(const ClusterMachine& machine, const TrainingJob& jo
 
 /// simulate_step of a job with several stages. One pipeline stands for all: its stages are alike but for
 /// those of one rank, which computes at the pace of the slowest of the job. Gradients are summed over
-/// replicas behind it. What the ranks of a layer send each other (TrainingJob::tensor) is part of computing.
+/// replicas behind it.
 /// Error (exit code 2) for ranks that form no whole pipelines, and a schedule that is not of these numbers.
 SimulatedStep simulate_pipeline(const ClusterMachine& machine, const TrainingJob& job,
                                 const SimulationTerms& terms, double compute_us);

@@ -31,8 +31,9 @@ std::span<const float> Fields::of(std::int64_t which, std::int64_t channel) cons
 Fields read_fields(const std::filesystem::path& file) {
   NpyArray array = read_npy(file);
   const auto fits = [](std::int64_t size) { return size >= 1 && size <= kMostOfAxis; };
-  if (array.shape.size() != 4 || array.shape[0] != 3 || !std::ranges::all_of(array.shape, fits))
-    throw Error("its shape is not [3, C, H, W]", file.string(), "");
+  if (array.shape.size() != 4 || (array.shape[0] != 3 && array.shape[0] != 4) ||
+      !std::ranges::all_of(array.shape, fits))
+    throw Error("its shape is not [3, C, H, W], or [4, C, H, W] of an ensemble", file.string(), "");
   return {array.shape[1], array.shape[2], array.shape[3], std::move(array.values)};
 }
 

@@ -12,12 +12,16 @@
 
 namespace isobar {
 
-/// Input, target and prediction of one validation sample: `values` is [3, channels, rows, columns].
+/// Input, target and prediction of one validation sample: `values` is [3, channels, rows, columns], or of an
+/// ensemble [4, ...], and the spread of its members.
 struct Fields {
   std::int64_t channels = 0, rows = 0, columns = 0;
   std::vector<float> values = {};
 
-  /// One channel of the input (0), target (1) or prediction (2), row by row.
+  bool has_spread() const {
+    return static_cast<std::int64_t>(values.size()) == 4 * channels * rows * columns && channels > 0;
+  }
+  /// One channel of the input (0), target (1), prediction (2) or spread (3), row by row.
   std::span<const float> of(std::int64_t which, std::int64_t channel) const;
 };
 

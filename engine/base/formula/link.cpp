@@ -54,6 +54,10 @@ double broadcast_us(const Link& link, int ranks, double bytes) {
   return ranks < 2 ? 0 : (ranks - 1) * link.latency_us + transfer_us(link, bytes);
 }
 
+double messages_us(const Link& link, int messages, double bytes) {
+  return messages * link.latency_us + transfer_us(link, bytes);
+}
+
 int tree_levels(int ranks) {
   int out = 0;
   while (std::int64_t{1} << out < ranks) ++out;

@@ -26,6 +26,10 @@ double naive_all_reduce_us(const Link& link, int ranks, double bytes);
 /// (n - 1) a + S / B: pieces follow one another from rank to rank.
 double broadcast_us(const Link& link, int ranks, double bytes);
 
+/// m a + S / B: messages for single ranks (all-to-all, neighbours), of the side that has more: a rank sends
+/// and receives at once.
+double messages_us(const Link& link, int messages, double bytes);
+
 /// ceil(log2(n)): levels of a tree of pairs, pairs of pairs, ...
 int tree_levels(int ranks);
 

@@ -165,7 +165,8 @@ class CourseMaker {
     if (block + 1 == shape_.depth) return bytes_.mlp;
     const std::int64_t every = form_.kept.kind == CheckpointKind::block ? form_.kept.every : 1;
     const std::int64_t first = block / every * every, size = std::min(every, shape_.depth - first);
-    const std::uint64_t own = bytes_.mlp + bytes_.last_norm - bytes_.redone;
+    const std::uint64_t own =
+        bytes_.mlp + bytes_.last_norm / static_cast<std::uint64_t>(form_.leads) - bytes_.redone;
     return own + share_of(bytes_.redone, block - first + 1, size);
   }
 

@@ -40,6 +40,8 @@ std::vector<Change> changes_between(const Config& from, const Config& to) {
   };
   number("train.global_batch", from.train.global_batch, to.train.global_batch);
   number("mesh.tp", from.mesh.tp, to.mesh.tp);
+  number("mesh.gpus_per_model", from.mesh.gpus_per_model, to.mesh.gpus_per_model);
+  number("mesh.cp", from.mesh.cp, to.mesh.cp);
   number("mesh.sequence_parallel", from.mesh.sequence_parallel, to.mesh.sequence_parallel);
   number("mesh.zero", from.mesh.zero, to.mesh.zero);
   set("mesh.offload", from.mesh.offload, to.mesh.offload, name_of(to.mesh.offload));
@@ -51,8 +53,11 @@ std::vector<Change> changes_between(const Config& from, const Config& to) {
 
 /// What `validate` asks first. Most candidates fail here, and an Error for each would take seconds.
 bool divides(const Config& config) {
-  if (config.run.ranks % ranks_of_model(config) != 0 || config.model.heads % config.mesh.tp != 0)
+  const std::int64_t model = ranks_of_model(config), patch = config.model.patch;
+  const std::int64_t ensemble = std::max(model, config.mesh.gpus_per_ensemble);
+  if (config.run.ranks % ensemble != 0 || ensemble % model != 0 || config.model.heads % config.mesh.tp != 0)
     return false;
+  if (config.data.grid[0] / patch * (config.data.grid[1] / patch) < config.mesh.cp) return false;
   return config.train.global_batch % (replicas(config) * config.train.accumulate) == 0;
 }
 
@@ -65,8 +70,10 @@ bool is_accepted(const LessonInfo* lesson, const Config& from, const Config& to)
     validate(to, {});
     if (lesson != nullptr && honours(*lesson, "mesh.pp")) check_passes(to, {});
     const MeshSizes sizes{.tp = static_cast<int>(to.mesh.tp),
+                          .cp = static_cast<int>(to.mesh.cp),
                           .pp = static_cast<int>(to.mesh.pp),
-                          .dp = static_cast<int>(replicas(to))};
+                          .dp = static_cast<int>(models(to)),
+                          .ens = static_cast<int>(models_of_ensemble(to))};
     const Mesh mesh(to.mesh.order, sizes, static_cast<int>(to.run.ranks));
     if (to.mesh.schedule == PipelineForm::file) schedule_of(to);
   } catch (const Error&) {
@@ -118,7 +125,7 @@ std::vector<Config> recomputing(const Config& config) {
 /// Where states may lie, with all else as it is.
 std::vector<Config> placing(const Config& config) {
   std::vector<Config> out = {config};
-  for (std::int64_t zero = config.mesh.zero + 1; zero <= 3 && replicas(config) > 1; ++zero) {
+  for (std::int64_t zero = config.mesh.zero + 1; zero <= 3 && models(config) > 1; ++zero) {
     out.push_back(config);
     out.back().mesh.zero = zero;
   }
@@ -184,26 +191,54 @@ std::vector<MemoryWay> on_same_ranks(const MemoryQuestion& question) {
   return out;
 }
 
-/// The smallest number of ranks, and the smallest one that splits layers.
-std::vector<MemoryWay> on_more_ranks(const MemoryQuestion& question) {
+/// `config` on so many ranks, of which so many share each layer and so many the tokens.
+Config on_ranks(Config config, std::int64_t ranks, std::int64_t tp, std::int64_t cp) {
+  config.run.ranks = ranks;
+  config.mesh.tp = tp;
+  config.mesh.cp = cp;
+  config.mesh.sequence_parallel = config.mesh.sequence_parallel && tp > 1 && cp == 1;
+  if (config.mesh.gpus_per_model > 0) config.mesh.gpus_per_model = ranks_of_model(config);
+  return config;
+}
+
+enum class Splits { nothing, layers, tokens };
+
+/// The smallest number of ranks, and of the ranks of a model, with models that are split so.
+std::optional<MemoryWay> on_fewest_ranks(const MemoryQuestion& question, Splits what) {
   const Config& now = question.config;
-  std::vector<MemoryWay> out;
-  bool splits = false, found = false;
-  for (std::int64_t ranks = now.run.ranks; ranks <= kMostRanks && !splits; ++ranks) {
-    for (std::int64_t tp = 1; tp <= std::min(ranks, now.model.heads) && !splits; ++tp) {
-      const bool same = ranks == now.run.ranks && tp == now.mesh.tp;
-      if (same || (found && tp == 1)) continue;
-      Config config = now;
-      config.run.ranks = ranks;
-      config.mesh.tp = tp;
-      config.mesh.sequence_parallel = now.mesh.sequence_parallel && tp > 1;
+  if (what == Splits::tokens && question.lesson != nullptr && !honours(*question.lesson, "mesh.cp"))
+    return std::nullopt;
+  for (std::int64_t ranks = now.run.ranks; ranks <= kMostRanks; ++ranks) {
+    const std::int64_t most = what == Splits::tokens   ? ranks
+                              : what == Splits::layers ? std::min(ranks, now.model.heads)
+                                                       : 1;
+    for (std::int64_t size = what == Splits::nothing ? 1 : 2; size <= most; ++size) {
+      if (ranks % size != 0) continue;
+      const Config config = what == Splits::tokens   ? on_ranks(now, ranks, now.mesh.tp, size)
+                            : what == Splits::layers ? on_ranks(now, ranks, size, now.mesh.cp)
+                                                     : on_ranks(now, ranks, 1, 1);
+      if (ranks == now.run.ranks && config.mesh.tp == now.mesh.tp && config.mesh.cp == now.mesh.cp) continue;
       std::optional<MemoryWay> way = accepted(question, config);
-      if (!way || way->plan.total() > question.limit_bytes) continue;
-      out.push_back(std::move(*way));
-      found = true;
-      splits = tp > 1;
+      if (way && way->plan.total() <= question.limit_bytes) return way;
     }
   }
+  return std::nullopt;
+}
+
+/// The smallest number of ranks with whole models, unless split ones take fewer; the smallest one that splits
+/// layers; where the lesson has it, the smallest one that shares the tokens.
+std::vector<MemoryWay> on_more_ranks(const MemoryQuestion& question) {
+  std::vector<MemoryWay> out;
+  std::optional<MemoryWay> whole = on_fewest_ranks(question, Splits::nothing);
+  std::optional<MemoryWay> split = on_fewest_ranks(question, Splits::layers);
+  std::optional<MemoryWay> shared = on_fewest_ranks(question, Splits::tokens);
+  const auto ranks_of = [](const std::optional<MemoryWay>& way) {
+    return way ? way->config.run.ranks : kMostRanks + 1;
+  };
+  if (whole && ranks_of(whole) <= std::min(ranks_of(split), ranks_of(shared)))
+    out.push_back(std::move(*whole));
+  if (split) out.push_back(std::move(*split));
+  if (shared) out.push_back(std::move(*shared));
   return out;
 }
 
@@ -217,7 +252,7 @@ std::string way_text(const MemoryWay& way) {
 /// out so.
 std::string states_text(const MemoryQuestion& question) {
   if (question.lesson == nullptr || !honours(*question.lesson, "mesh.zero") ||
-      question.config.mesh.zero == 3 || replicas(question.config) == 1)
+      question.config.mesh.zero == 3 || models(question.config) == 1)
     return "";
   const std::vector<MemoryWay> ways = shared_states_alone(question, question.config.run.ranks);
   if (ways.empty() || ways.back().plan.total() <= question.limit_bytes) return "";
@@ -282,6 +317,7 @@ void check_memory(const LessonInfo& lesson, const Config& config, const MemoryFa
   std::string mesh = config.run.ranks == 1
                          ? "1 rank"
                          : fmt::format("{} ranks, mesh.tp = {}", config.run.ranks, config.mesh.tp);
+  if (config.mesh.cp > 1) mesh += fmt::format(", mesh.cp = {}", config.mesh.cp);
   if (config.mesh.pp > 1) mesh += fmt::format(", mesh.pp = {}", config.mesh.pp);
   throw Error(
       fmt::format("a rank would need more memory than {} ({})", what, human_bytes(limit_bytes)),

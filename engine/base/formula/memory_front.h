@@ -1,7 +1,7 @@
 #pragma once
 // Ways to make a run fit: what each changes, what a rank then needs, and what it costs. More backward passes
 // a step, activations that are computed again, states that ranks share out or the host holds, more ranks,
-// split layers.
+// split layers or shared tokens.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -29,8 +29,8 @@ struct MemoryQuestion {
 
 /// Ways to fit. First those on the ranks that there are, the cheapest first: without offload, least
 /// computing, fewest passes, without stage 3; each with as few passes as fit, and none that costs no less and
-/// passes no less often than a way with fewer changes. Behind them the smallest number of ranks, and the
-/// smallest one that splits layers.
+/// passes no less often than a way with fewer changes. Behind them the smallest number of ranks, the smallest
+/// one that splits layers, and the smallest one that shares the tokens.
 std::vector<MemoryWay> what_would_fit(const MemoryQuestion& question);
 
 /// States shared out by stage 1, 2 and 3 over `ranks` ranks with as many samples each as now, and nothing

@@ -9,8 +9,10 @@
 #include "core/error.h"
 #include "core/parse_bytes.h"
 #include "core/text.h"
+#include "core/token_shares.h"
 #include "formula/bucket_plan.h"
 #include "formula/compression.h"
+#include "formula/group_traffic.h"
 #include "formula/model_shape.h"
 #include "formula/pipeline_memory.h"
 #include "formula/vit_memory.h"
@@ -42,42 +44,59 @@ std::uint64_t slots_of(const Config& config) {
 /// Bytes of the data on the device that trains. On a CUDA device the batch in use and, of the pipeline, two
 /// ahead of it and the raw fields of one that is arriving. On a CPU the batch in use, or the slots of both
 /// loaders, which take whole huge pages (core/large_memory.h) and of which validation makes no more than it
-/// has batches; and the climatologies of both data sets.
+/// has batches; and the climatologies of both data sets. A sample is a field and train.rollout targets. Ranks
+/// that read together read a part of each, and have whole batches beside their loaders' (SharedReading). What
+/// is held while these are joined is gone when forward begins, whose images and forecasts take its place.
 std::uint64_t data_bytes(const Config& config, bool on_cuda, bool joins_batches) {
-  const auto field_bytes =
-      static_cast<std::uint64_t>(config.data.channels * config.data.grid[0] * config.data.grid[1]) *
-      sizeof(float);
+  const auto field = static_cast<std::uint64_t>(field_bytes(config));
   const auto samples = static_cast<std::uint64_t>(micro_batch(config));
-  const std::uint64_t batch = 2 * samples * field_bytes;
+  const std::uint64_t whole = static_cast<std::uint64_t>(fields_of_sample(config)) * samples * field;
+  const std::uint64_t batch = whole / static_cast<std::uint64_t>(config.data.read_group);
+  const std::uint64_t gathered = config.data.read_group > 1 ? whole : 0;
   const std::uint64_t joined = joins_batches && config.train.accumulate > 1
-                                   ? static_cast<std::uint64_t>(config.train.accumulate) * batch
+                                   ? static_cast<std::uint64_t>(config.train.accumulate) * whole
                                    : 0;
-  if (on_cuda) return (config.loader.kind == LoaderKind::gpu ? 5 : 2) * batch + joined;
-  const std::uint64_t slots = slots_of(config), climatologies = 2 * field_bytes;
-  if (slots == 0) return batch + climatologies + joined;
+  if (on_cuda) return (config.loader.kind == LoaderKind::gpu ? 5 : 2) * batch + gathered + joined;
+  const std::uint64_t slots = slots_of(config), climatologies = 2 * field;
+  if (slots == 0) return batch + gathered + climatologies + joined;
   const auto valid = static_cast<std::uint64_t>(config.data.limit_valid);
   const std::uint64_t of_validation = valid > 0 ? std::min(slots, valid / samples) : slots;
   const std::uint64_t slot = (batch + kHugePage - 1) / kHugePage * kHugePage;
-  return (slots + of_validation) * slot + climatologies + joined;
+  return (slots + of_validation) * slot + gathered + climatologies + joined;
+}
+
+/// Samples of the model at a time: each member of an ensemble is one.
+std::int64_t samples_at_a_time(const Config& config) {
+  return micro_batch(config) * config.mesh.members_per_device;
+}
+
+/// Keys that the own tokens attend to together.
+std::int64_t attended_tokens(const Config& config, std::int64_t own) {
+  const std::int64_t all = vit_shape(config).tokens();
+  return config.model.window > 0 ? std::min(all, own + 2 * config.model.window) : all;
 }
 
 /// float32 copies of what the largest operation takes and gives: the gradient of attention (q, k, v, out and
 /// its gradient, and three more), of a linear layer of the MLP, or of the head.
 std::uint64_t widened_bytes(const Config& config) {
   const VitShape shape = vit_shape(config);
-  const std::int64_t embed = shape.embed, tp = config.mesh.tp;
-  const std::int64_t values_a_token =
-      std::max({8 * embed / tp, embed + 4 * embed / tp, embed + shape.channels * shape.patch * shape.patch});
-  const std::int64_t weights = embed * std::max(4 * embed / tp, shape.channels * shape.patch * shape.patch);
-  return static_cast<std::uint64_t>(micro_batch(config) * shape.tokens() * values_a_token + weights) *
-         sizeof(float);
+  const std::int64_t embed = shape.embed, tp = config.mesh.tp, all = shape.tokens(),
+                     own = largest_share(all, config.mesh.cp),
+                     patch = shape.channels * shape.patch * shape.patch;
+  const std::int64_t attention = (4 * own + 4 * attended_tokens(config, own)) * embed / tp;
+  const std::int64_t values = std::max({attention, own * (embed + 4 * embed / tp), all * (embed + patch)});
+  const std::int64_t weights = embed * std::max(4 * embed / tp, patch);
+  return static_cast<std::uint64_t>(samples_at_a_time(config) * values + weights) * sizeof(float);
 }
 
-/// softmax(q k^T) of every head of this rank, sample and block, [N, N]; `blocks` are kept at a time.
+/// softmax(q k^T) of every head of this rank, sample and block, [N, N], or of the own tokens [n, N];
+/// `blocks` are kept at a time.
 std::uint64_t attention_matrix_bytes(const Config& config, std::int64_t blocks) {
   const VitShape shape = vit_shape(config);
-  const std::int64_t matrices = micro_batch(config) * blocks * shape.heads / config.mesh.tp;
-  return static_cast<std::uint64_t>(matrices * shape.tokens() * shape.tokens()) * sizeof(float);
+  const std::int64_t own = largest_share(shape.tokens(), config.mesh.cp);
+  const std::int64_t matrices =
+      config.train.rollout * samples_at_a_time(config) * blocks * shape.heads / config.mesh.tp;
+  return static_cast<std::uint64_t>(matrices * own * attended_tokens(config, own)) * sizeof(float);
 }
 
 /// What plain Adam adds to the peak of the backward pass. It works when activations are gone. On a CUDA
@@ -135,10 +154,15 @@ TrainingForm training_form(const Config& config, const MemoryFacts& facts) {
   const bool by_block = config.model.checkpoint == CheckpointKind::block;
   const std::int64_t again =
       by_block ? config.model.checkpoint_every : 1;  // blocks whose weights are there at once
-  return {.batch = micro_batch(config),
+  const bool is_plain = config.train.rollout == 1 && members(config) == 1;
+  return {.batch = samples_at_a_time(config),
+          .tokens = largest_share(vit_shape(config).tokens(), config.mesh.cp),
+          .leads = config.train.rollout,
+          .members = models_of_ensemble(config),
+          .has_members = !is_plain,
           .kept = kept_form(config, facts.value_bytes),
           .fused = config.fusion.residual_norm && config.fusion.qkv,
-          .fused_loss = config.fusion.head_loss,
+          .fused_loss = config.fusion.head_loss && is_plain,
           .fused_adam = config.fusion.adam,
           .shares = state_shares(config),
           .gathered = std::max<std::int64_t>(2, again) + config.mesh.prefetch,
@@ -204,7 +228,9 @@ MemoryPlan plan_of_rank(const Config& config, const MemoryFacts& facts, const Tr
                                                     : kProgramBytes,
                  .host = bytes.host};
   if (!computes) return out;
-  out.activations = bytes.activations;
+  out.activations =
+      bytes.activations +
+      static_cast<std::uint64_t>(samples_at_a_time(config) * facts.value_bytes * window_mask_values(config));
   if (facts.writes_attention) out.attention = attention_matrix_bytes(config, kept_blocks);
   out.working = bytes.working + update_bytes(bytes, out.attention, facts.on_cuda);
   if (facts.on_cuda) return out;

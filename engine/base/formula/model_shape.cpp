@@ -13,7 +13,8 @@ VitShape vit_shape(const Config& config) {
           .norm_eps = has_fault(Fault::norm_eps) ? 1e-5 : 1e-6,
           .channels_last = !has_fault(Fault::wrong_unpatch),
           .batch_norm = config.model.norm == NormKind::batch,
-          .buffers_mb = config.model.buffers_mb};
+          .buffers_mb = config.model.buffers_mb,
+          .window = config.model.window};
 }
 
 }  // namespace isobar

@@ -97,6 +97,10 @@ class MessageCount {
   std::map<Neighbour, std::multiset<int>> leaving_ = {};  ///< by the place of the action that takes them
 };
 
+std::int64_t tokens_here(const VitShape& shape, const TrainingForm& form) {
+  return form.tokens > 0 ? form.tokens : shape.tokens();
+}
+
 }  // namespace
 
 std::int64_t parameters_of_stages(const VitShape& shape, std::int64_t tp,
@@ -122,14 +126,16 @@ StageBytes bytes_of_stage(const VitShape& shape, const TrainingForm& form,
   VitShape here = shape;
   here.depth = own.end - own.first;
   const TrainingBytes whole = count_training_bytes(here, form);
-  const auto rows_by_embed = static_cast<std::uint64_t>(form.batch * shape.tokens() * shape.embed);
+  const std::int64_t tokens = tokens_here(shape, form);
+  const auto rows_by_embed = static_cast<std::uint64_t>(form.batch * tokens * shape.embed),
+             all_by_embed = static_cast<std::uint64_t>(form.batch * shape.tokens() * shape.embed);
   const auto v = static_cast<std::uint64_t>(form.kept.value_bytes),
              tp = static_cast<std::uint64_t>(form.kept.tp);
   const std::uint64_t of_blocks = whole.activations - whole.patches - whole.last_norm;
   const std::uint64_t ends = (is_first ? whole.patches : 0) + (is_last ? whole.last_norm : 0);
   StageBytes out = {.kept = of_blocks + ends};
   out.split = static_cast<std::uint64_t>(here.depth) * rows_by_embed * 16 * v / tp + ends;
-  if (is_first) out.split += rows_by_embed * v;  // the gradient of the embedding's product
+  if (is_first) out.split += all_by_embed * v;  // the gradient of the embedding's product
   out.working = is_last ? whole.working : whole.mlp + whole.last_norm;
   return out;
 }
@@ -154,7 +160,7 @@ TrainingBytes count_pipeline_bytes(const VitShape& shape, const TrainingForm& fo
   TrainingBytes out =
       count_training_bytes(shape, form, parameters_of_stages(shape, form.kept.tp, blocks, stages));
   out.activations = out.working = 0;
-  const auto message = static_cast<std::uint64_t>(4 * form.batch * shape.tokens() * shape.embed) /
+  const auto message = static_cast<std::uint64_t>(4 * form.batch * tokens_here(shape, form) * shape.embed) /
                        static_cast<std::uint64_t>(form.kept.shares_tokens ? form.kept.tp : 1);
   MessageCount messages(schedule, rank);
   std::uint64_t kept = 0, most = 0, in_flight = 0;

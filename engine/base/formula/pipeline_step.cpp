@@ -26,11 +26,12 @@ WorkShares shares_of(double embedding, double blocks, double head, std::int64_t 
 PipelineCosts costs_of(const StepForm& form, const StepTime& time, const std::vector<StageBlocks>& blocks) {
   const VitShape& shape = form.shape;
   const ForwardFlops flops = count_forward_flops(shape);
-  const double products = flops.qkv + flops.projection + flops.mlp;
+  const double products = form.share() * (flops.qkv + flops.projection + flops.mlp);
   const WorkShares even = shares_of(0, 1, 0, shape.depth), ends = shares_of(0, 0, 1, shape.depth),
                    forward = shares_of(flops.patch, products, flops.head, shape.depth),
-                   backward = shares_of(flops.patch, 2 * products + redone_flops(form.kept, shape),
-                                        2 * flops.head, shape.depth);
+                   backward =
+                       shares_of(flops.patch, 2 * products + form.share() * redone_flops(form.kept, shape),
+                                 2 * flops.head, shape.depth);
   const auto passes = static_cast<double>(form.passes);
   PipelineCosts out;
   for (std::size_t stage = 0; stage < blocks.size(); ++stage) {
@@ -75,8 +76,8 @@ PipelineTimes pipeline_times(const Config& config, const StepForm& form, const S
     out.parameters.push_back(
         parameters_of_stages(form.shape, config.mesh.tp, out.blocks, out.schedule.stages_of(rank)));
   out.costs = costs_of(form, time, out.blocks);
-  const double bytes = 4.0 * static_cast<double>(form.batch * form.shape.tokens() * form.shape.embed) /
-                       static_cast<double>(config.mesh.sequence_parallel ? config.mesh.tp : 1);
+  const double bytes =
+      4.0 * static_cast<double>(form.batch * form.shape.tokens() * form.shape.embed) * form.token_share();
   out.costs.message_us = broadcast_us(link, 2, bytes);
   out.costs.at_once = at_once;
   out.course = course_of(out.schedule, out.costs);

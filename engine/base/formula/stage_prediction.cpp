@@ -8,11 +8,15 @@
 #include "core/cpu_instructions.h"
 #include "core/error.h"
 #include "core/stage.h"
+#include "core/token_shares.h"
 #include "formula/compressed_step.h"
+#include "formula/context_parallel.h"
+#include "formula/group_traffic.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 #include "formula/overlap.h"
 #include "formula/sharded_step.h"
+#include "formula/tensor_parallel.h"
 
 namespace isobar {
 namespace {
@@ -37,6 +41,7 @@ struct Reading {
   double bytes = 0;
   double busy_us = 0;
   double until_us = 0;
+  double gather_us = 0;
 };
 
 Reading reading_of(const Config& config, const MachineRates& rates, int processors) {
@@ -47,6 +52,13 @@ Reading reading_of(const Config& config, const MachineRates& rates, int processo
   out.until_us = out.busy_us / readers;
   if (config.data.throttle_mb_per_s > 0)
     out.until_us = std::max(out.until_us, out.bytes / static_cast<double>(config.data.throttle_mb_per_s));
+  const Link link = link_between(config, rates.link);
+  out.gather_us =
+      kMicro * read_seconds({.gather_bytes = read_traffic(config).gather_bytes,
+                             .gathers = read_traffic(config).gathers},
+                            config.data.read_group,
+                            {.link_bytes_per_s = link.bytes_per_us * kMicro, .latency_us = link.latency_us});
+  out.until_us += out.gather_us;
   return out;
 }
 
@@ -68,7 +80,7 @@ std::vector<double> messages_of(const Config& config, double bytes) {
 
 /// Weights are averaged once in comm.local_steps steps, with nothing to hide behind.
 void add_weight_average(const Config& config, const Link& link, double bytes, StepStages& out) {
-  const auto ranks = static_cast<int>(config.run.ranks);
+  const auto ranks = static_cast<int>(models(config));
   const auto steps = static_cast<double>(config.comm.local_steps);
   out.comm_us = out.comm_total_us = ring_all_reduce_us(link, ranks, bytes) / steps;
   out.wire_bytes = ring_bytes(ranks, bytes) / steps;
@@ -87,7 +99,7 @@ bool overlaps(const Config& config) {
 /// times, a copy twice.
 void add_compressed(const Config& config, const Link& link, const std::vector<GradientMatrix>& gradients,
                     double copy_us, StepStages& out) {
-  const auto ranks = static_cast<int>(config.run.ranks);
+  const auto ranks = static_cast<int>(models(config));
   SchemeStep step{.computing = {.forward_us = out.forward_us, .backward_us = out.backward_us},
                   .arithmetic_us = (is_16_bit(config.comm.compress) ? 1.5 : 2.5) * copy_us,
                   .turns = planned_messages(gradients, config.comm)};
@@ -109,7 +121,7 @@ void add_compressed(const Config& config, const Link& link, const std::vector<Gr
 
 /// Whether ranks share their states, or add gradients up group by group.
 bool shares_states(const Config& config) {
-  return config.mesh.zero > 0 || (config.mesh.shard > 0 && config.mesh.shard < replicas(config));
+  return config.mesh.zero > 0 || (config.mesh.shard > 0 && config.mesh.shard < models(config));
 }
 
 /// float32 weights of the embedding, each block, and the head.
@@ -143,7 +155,7 @@ void add_shared(const Config& config, const Link& measured, const VitShape& shap
   out.comm_us = times.comm_us + more * times.sums_us;
   out.comm_total_us = times.comm_total_us + more * again_us;
   const StateTraffic traffic =
-      state_traffic(static_cast<double>(count_parameters(shape).total()), work.shares);
+      state_traffic(static_cast<double>(parameters_on_rank(shape, config.mesh.tp)), work.shares);
   out.wire_bytes = traffic.total();
 }
 
@@ -157,7 +169,7 @@ Config sent_behind(Config config) {
 /// `copy_us`: what copying all gradients once takes.
 void add_comm(const Config& config, const MachineRates& rates, double gradient_bytes, double copy_us,
               const std::vector<GradientMatrix>& gradients, StepStages& out) {
-  const auto ranks = static_cast<int>(config.run.ranks);
+  const auto ranks = static_cast<int>(models(config));
   const Link link = link_between(config, rates.link);
   if (config.comm.compress != CompressKind::none)
     return add_compressed(config, link, gradients, copy_us, out);
@@ -203,8 +215,9 @@ void share_processors(const Config& config, const Reading& reading, int processo
 void add_pipeline(const Config& config, const StepForm& form, const StepTime& time, const MachineRates& rates,
                   double at_once, StepStages& out) {
   const Link link = link_between(config, rates.link);
-  const auto copies = static_cast<double>(replicas(config));
-  PipelineTimes times = pipeline_times(config, form, time, link, at_once / copies);
+  const auto copies = static_cast<double>(models(config));
+  PipelineTimes times = pipeline_times(config, form, time, link,
+                                       at_once / static_cast<double>(config.run.ranks / config.mesh.pp));
   const std::int64_t most = *std::max_element(times.parameters.begin(), times.parameters.end());
   const double gradient_bytes = 4.0 * static_cast<double>(times.parameters.front());
   const double crowd = std::max(1.0, static_cast<double>(config.run.ranks) / at_once);
@@ -220,6 +233,26 @@ void add_pipeline(const Config& config, const StepForm& form, const StepTime& ti
   out.comm_total_us = messages * times.costs.message_us + sum_us;
   out.wire_bytes = times.sent_bytes(0) + ring_bytes(static_cast<int>(copies), gradient_bytes);
   out.pipeline = std::move(times);
+}
+
+/// What ranks of one model, and models of one ensemble, wait for. Of the ranks of a pipeline the first, which
+/// has a part of the blocks and the embedding.
+void add_model_comm(const Config& config, const StepForm& form, const Link& link, StepStages& out) {
+  const std::int64_t value_bytes = form.kept.value_bytes;
+  VitShape shape = form.shape;
+  shape.depth = (shape.depth + config.mesh.pp - 1) / config.mesh.pp;
+  const ContextParallelForm context = context_form(config, value_bytes);
+  const TensorParallelForm layers = tensor_form(config, value_bytes);
+  const TensorParallelTimes split = tensor_parallel_times(shape, layers, form.passes, link);
+  out.model_comm_us = context_times(shape, context, link).total_us() + split.forward_us + split.backward_us;
+  out.model_wire_bytes = context_step(shape, context, 0).bytes() + tensor_parallel_wire_bytes(shape, layers);
+  const EnsembleTraffic members = ensemble_traffic(config);
+  const auto models = static_cast<int>(models_of_ensemble(config));
+  out.ensemble_us =
+      static_cast<double>(members.gathers) * ring_half_us(link, models, members.forecasts_bytes);
+  out.comm_us += out.model_comm_us + out.ensemble_us;
+  out.comm_total_us += out.model_comm_us + out.ensemble_us;
+  out.wire_bytes += out.model_wire_bytes + members.gather_bytes;
 }
 
 }  // namespace
@@ -267,7 +300,7 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
   const auto fused = [&](const char* key, bool value) { return value && honours(lesson, key); };
   StepForm out;
   out.shape = vit_shape(config);
-  out.batch = micro_batch(config);
+  out.batch = micro_batch(config) * config.mesh.members_per_device;
   out.precision = resolved(config.amp.mode, on_cuda);
   out.attention = config.model.attention;
   out.fused_adam = fused("fusion.adam", config.fusion.adam);
@@ -282,15 +315,17 @@ StepForm step_form(const LessonInfo& lesson, const Config& config, bool on_cuda)
   out.graph = fused("graph.enabled", config.graph.enabled);
   out.graph_has_optimizer = config.graph.scope == GraphScope::step;
   out.kept = kept_form(config, is_16_bit(out.precision) ? 2 : 4);
-  out.passes = config.train.accumulate;
+  out.passes = config.train.accumulate * config.train.rollout;
+  out.tp = config.mesh.tp;
+  out.shares_tokens = out.kept.shares_tokens;
+  if (config.mesh.cp > 1) out.own_tokens = largest_share(out.shape.tokens(), config.mesh.cp);
+  out.fused_head_loss = out.fused_head_loss && config.train.rollout == 1 && members(config) == 1;
   return out;
 }
 
 double read_bytes_a_step(const Config& config) {
   if (config.data.source == DataSource::synthetic) return 0;
-  const std::int64_t samples = micro_batch(config) * config.train.accumulate;
-  return 2.0 * sizeof(float) *
-         static_cast<double>(samples * config.data.channels * config.data.grid[0] * config.data.grid[1]);
+  return read_traffic(config).file_bytes;
 }
 
 int threads_a_rank(const Config& config, const Processors& here) {
@@ -299,9 +334,6 @@ int threads_a_rank(const Config& config, const Processors& here) {
 
 StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
                           const Processors& here) {
-  if (config.mesh.tp > 1)
-    throw Error("a step with split layers is not predicted", fmt::format("mesh.tp = {}", config.mesh.tp),
-                "mesh.tp=1; ./isobar scale measures it");
   const StepForm form = step_form(lesson, config, /*on_cuda=*/false);
   const int threads = threads_a_rank(config, here);
   const StepTime time =
@@ -313,21 +345,25 @@ StepStages predict_stages(const LessonInfo& lesson, const Config& config, const 
   const auto end = [&] {
     out.read_bytes = reading.bytes;
     out.read_us = reading.until_us;
+    out.gather_us = reading.gather_us;
     out.load_us = reads_ahead(config) ? std::max(0.0, reading.until_us - out.step_us()) : reading.until_us;
     return out;
   };
+  const Link link = link_between(config, rates.link);
   if (config.mesh.pp > 1) {
     add_pipeline(config, form, time, rates, static_cast<double>(here.count) / threads, out);
+    add_model_comm(config, form, link, out);
     return end();
   }
   share_processors(config, reading, here.count, threads, out);
-  const double gradient_bytes = 4.0 * static_cast<double>(count_parameters(form.shape).total());
+  const double gradient_bytes = 4.0 * static_cast<double>(parameters_on_rank(form.shape, form.tp));
   const double memory_rate = rates.with(threads).memory_bytes_per_s;
   const bool is_behind = honours(lesson, "mesh.pp");
   add_comm(is_behind ? sent_behind(config) : config, rates, gradient_bytes,
            memory_rate > 0 ? 2 * gradient_bytes / memory_rate * kMicro : 0,
            gradient_matrices(form.shape, form.fused_qkv), out);
   if (is_behind) out.comm_us = out.comm_total_us;
+  add_model_comm(config, form, link, out);
   return end();
 }
 

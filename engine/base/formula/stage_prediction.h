@@ -32,6 +32,11 @@ struct StepStages {
   double read_bytes = 0;     ///< bytes of the files, a step
   double comm_total_us = 0;  ///< collectives, hidden or not
   double wire_bytes = 0;     ///< bytes that the rank sends a step
+  // Parts of comm_us, comm_total_us and wire_bytes that nothing is computed beside.
+  double model_comm_us = 0;     ///< between ranks that share the tokens or the layers of a model
+  double model_wire_bytes = 0;  ///< sent there
+  double ensemble_us = 0;       ///< members' forecasts, gathered for the loss
+  double gather_us = 0;         ///< part of read_us: fields that ranks of a read group send each other
   /// With mesh.pp above 1; the stages are those of its first rank, for which comm is idle time too.
   std::optional<PipelineTimes> pipeline = {};
 
@@ -62,8 +67,11 @@ Link node_link_between(const Config& config, const Link& measured);
 /// as formula/compressed_step.h has it, those of shared states as
 /// formula/sharded_step.h. Buffers that are broadcast make the forward pass longer. Stages of a pipeline go
 /// by its clock (formula/pipeline_step.h), on which ranks share the processors while they compute; gradients
-/// are summed behind it. Error (exit code 2) for what is not predicted: split layers, and types without a
-/// rate.
+/// are summed behind it. Ranks of one model do their parts of its blocks and wait for what they send each
+/// other (formula/context_parallel.h, tensor_parallel.h); gradients are averaged over models, and those of
+/// own tokens summed behind them. A rollout has so many passes as forecasts, and a member of an ensemble is a
+/// sample. Ranks that read together read their parts at the same time and gather them. Error (exit code 2)
+/// for types without a rate.
 StepStages predict_stages(const LessonInfo& lesson, const Config& config, const MachineRates& rates,
                           const Processors& here);
 

@@ -23,7 +23,7 @@ StateShares state_shares(const Config& config) {
   const std::int64_t ranks = shard_ranks(config);
   return {.stage = config.mesh.zero,
           .ranks = ranks,
-          .copies = replicas(config) / ranks,
+          .copies = models(config) / ranks,
           .gathers_16 = config.mesh.gather_dtype == GradBits::bits_16,
           .reshards = config.mesh.reshard,
           .offload = config.mesh.offload,

@@ -8,6 +8,7 @@
 
 #include "core/error.h"
 #include "core/text.h"
+#include "formula/vit_memory.h"
 
 namespace isobar {
 namespace {
@@ -34,8 +35,8 @@ struct ElementBytes {
   double plain = 0;  ///< time of chains of plain operations
   double fused = 0;  ///< time of kernels that do a piece at once
 
-  void add(const Piece& piece, bool is_fused) {
-    (is_fused ? fused : plain) += is_fused ? piece.fused : piece.plain;
+  void add(const Piece& piece, bool is_fused, double share) {
+    (is_fused ? fused : plain) += share * (is_fused ? piece.fused : piece.plain);
   }
 };
 
@@ -91,9 +92,9 @@ std::pair<double, double> gemm_of(const StepForm& form, const DeviceRates& devic
 ElementBytes element_bytes(const StepForm& form) {
   const Pieces& pieces = is_16_bit(form.precision) ? kPieces16 : kPieces32;
   ElementBytes out;
-  out.add(pieces.bias_gelu, form.fused_bias_gelu);
-  out.add(pieces.residual_norm, form.fused_residual_norm);
-  out.add(pieces.qkv, form.fused_qkv);
+  out.add(pieces.bias_gelu, form.fused_bias_gelu, form.share());
+  out.add(pieces.residual_norm, form.fused_residual_norm, form.token_share());
+  out.add(pieces.qkv, form.fused_qkv, form.share());
   return out;
 }
 
@@ -103,7 +104,7 @@ double values_of(const VitShape& shape, std::int64_t batch) {
 }
 
 double state_bytes(const StepForm& form) {
-  return static_cast<double>(count_parameters(form.shape).total()) *
+  return static_cast<double>(parameters_on_rank(form.shape, form.tp)) *
          (form.fused_adam ? kFusedAdamBytes : kPlainAdamBytes);
 }
 
@@ -129,7 +130,8 @@ ClassTimes redone_times(const StepForm& form, const ClassTimes& forward, const F
                         double gemm_flops) {
   if (form.kept.kind == CheckpointKind::none) return {};
   const bool redoes_attention = form.kept.kind == CheckpointKind::block;
-  const double products = redone_flops(form.kept, form.shape) - (redoes_attention ? flops.attention : 0);
+  const double products =
+      form.share() * (redone_flops(form.kept, form.shape) - (redoes_attention ? flops.attention : 0));
   return {.attention_us = redoes_attention ? forward.attention_us : 0,
           .gemm_us = forward.gemm_us * products / gemm_flops,
           .element_us = forward.element_us};
@@ -162,6 +164,14 @@ void check_form(const StepForm& form, const DeviceRates& device) {
 }
 
 }  // namespace
+
+double StepForm::token_share() const {
+  const double tokens =
+      own_tokens > 0 ? static_cast<double>(own_tokens) / static_cast<double>(shape.tokens()) : 1;
+  return tokens / static_cast<double>(shares_tokens ? tp : 1);
+}
+
+double StepForm::share() const { return token_share() / static_cast<double>(shares_tokens ? 1 : tp); }
 
 ClassTimes StepTime::classes() const {
   return {.attention_us = forward.attention_us + backward.attention_us,
@@ -215,7 +225,9 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
   const ForwardFlops flops = count_forward_flops(form.shape);
   const bool convolves = device.patch_tflops > 0 && !form.patch_is_product;
   const double apart = convolves ? flops.patch : 0;
-  const double gemm_forward = flops.total() - flops.attention - apart;
+  const double share = form.share(), blocks = share * (flops.qkv + flops.projection + flops.mlp);
+  const double attention_flops = share * flops.attention;
+  const double gemm_forward = blocks + flops.head + flops.patch - apart;
   const double gemm_backward = 2 * gemm_forward - (flops.patch - apart);  // no gradient of the input
   const double patch_us = convolves ? batch * apart / (device.patch_tflops * kTera) * kMicro : 0;
   const double places =
@@ -225,15 +237,15 @@ StepTime predict_step(const StepForm& form, const DeviceRates& device) {
                             places * bytes.fused * byte_us(device.fused_element_tb_per_s, device);
   const double misc_us = ends_us(form, device);
   StepTime out;
-  out.forward = {.attention_us = batch * flops.attention / (forward_rate * kTera) * kMicro,
+  out.forward = {.attention_us = batch * attention_flops / (forward_rate * kTera) * kMicro,
                  .gemm_us = batch * gemm_forward / (gemm_rate * kTera) * kMicro + patch_us,
                  .element_us = kElementForwardShare * element_us,
                  .misc_us = misc_us / 2};
-  out.backward = {.attention_us = batch * 2.5 * flops.attention / (backward_rate * kTera) * kMicro,
+  out.backward = {.attention_us = batch * 2.5 * attention_flops / (backward_rate * kTera) * kMicro,
                   .gemm_us = batch * gemm_backward / (gemm_rate * kTera) * kMicro + patch_us,
                   .element_us = (1 - kElementForwardShare) * element_us,
                   .misc_us = misc_us / 2};
-  add_times(out.backward, redone_times(form, out.forward, flops, flops.total() - flops.attention));
+  add_times(out.backward, redone_times(form, out.forward, flops, gemm_forward + apart));
   out.forward = repeated(out.forward, form.passes);
   out.backward = repeated(out.backward, form.passes);
   out.optimize_us = state_bytes(form) *

@@ -44,6 +44,13 @@ struct StepForm {
   bool graph_has_optimizer = true;
   KeptForm kept = {};       ///< what of the forward pass backward computes again
   std::int64_t passes = 1;  ///< forward and backward passes a step, of `batch` samples each
+  // One rank of a model, without what ranks send each other. Both ends are whole on each of them.
+  std::int64_t tp = 1;          ///< ranks that share each layer: norms between them are whole
+  bool shares_tokens = false;   ///< mesh.sequence_parallel: norms too are shared
+  std::int64_t own_tokens = 0;  ///< tokens of a sample in blocks (mesh.cp); 0 = all
+  /// Part of a block's work that a rank does: of products and attention, and of what goes token by token.
+  double share() const;
+  double token_share() const;
 };
 
 /// Microseconds on the device of one part of the step, by class of kernel.

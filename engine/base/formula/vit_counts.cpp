@@ -18,7 +18,7 @@ ForwardFlops count_forward_flops(const VitShape& shape) {
   const auto depth = static_cast<double>(shape.depth);
   const auto patch_values = static_cast<double>(shape.channels * shape.patch * shape.patch);
   const double ends = 2 * tokens * patch_values * embed;
-  return {.attention = depth * 4 * tokens * tokens * embed,
+  return {.attention = depth * 4 * static_cast<double>(shape.attended_pairs()) * embed,
           .qkv = depth * 6 * tokens * embed * embed,
           .projection = depth * 2 * tokens * embed * embed,
           .mlp = depth * 16 * tokens * embed * embed,

@@ -17,9 +17,15 @@ struct VitShape {
   bool channels_last = true;  ///< the outputs of a token are ordered (p, q, c), c fastest; else (c, p, q)
   bool batch_norm = false;    ///< norms go over all tokens of a batch, else over the values of each token
   double buffers_mb = 0;      ///< MiB of constant buffers beside the parameters
+  std::int64_t window = 0;    ///< w: a token attends to so many on each side only; 0 = to all
 
   /// N = (H / P)(W / P)
   std::int64_t tokens() const { return height / patch * (width / patch); }
+  /// Pairs of a query and a key, A: N^2, or with a window N (2 w + 1) - w (w + 1).
+  std::int64_t attended_pairs() const {
+    const std::int64_t n = tokens();
+    return window == 0 || window >= n ? n * n : n * (2 * window + 1) - window * (window + 1);
+  }
 };
 
 struct ParameterCounts {
@@ -35,9 +41,8 @@ ParameterCounts count_parameters(const VitShape& shape);
 
 /// Operations of one sample's forward pass; element-wise work is not counted, as is the custom.
 struct ForwardFlops {
-  double attention =
-      0;           ///< D 4 N^2 E: q k^T and the weighted sum of v; does not depend on the number of heads
-  double qkv = 0;  ///< D 6 N E^2
+  double attention = 0;  ///< D 4 A E: q k^T and the weighted sum of v; does not depend on the number of heads
+  double qkv = 0;        ///< D 6 N E^2
   double projection = 0;  ///< D 2 N E^2
   double mlp = 0;         ///< D 16 N E^2
   double patch = 0;       ///< 2 N C P^2 E

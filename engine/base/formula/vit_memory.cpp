@@ -42,16 +42,21 @@ TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& fo
   const bool half = form.kept.value_bytes == 2;
   const auto v = static_cast<double>(form.kept.value_bytes);
   const auto tp = static_cast<double>(form.kept.tp);
-  const auto tokens_by_embed = static_cast<double>(form.batch * shape.tokens() * shape.embed);
+  const std::int64_t tokens = form.tokens > 0 ? form.tokens : shape.tokens();
+  const auto tokens_by_embed = static_cast<double>(form.batch * tokens * shape.embed);
+  const double whole = static_cast<double>(shape.tokens()) / static_cast<double>(tokens);
+  const auto leads = static_cast<double>(form.leads);
   const auto values = static_cast<double>(form.batch * shape.channels * shape.height * shape.width);
 
-  const double last = (4 + v) / (form.kept.shares_tokens ? tp : 1);
+  const double last = (4 + v * whole) / (form.kept.shares_tokens ? tp : 1);
   const double patches = form.fused || half ? v * values : 0;
   const double turn = (form.fused_loss ? 2 * v : 12) * values;
   const double redone = tokens_by_embed * redone_bytes_per_value(form.kept);
-  const double mlp = tokens_by_embed * (8 + 4 * v / tp - last) + redone;
-  const double kept =
-      kept_by_blocks(form.kept, shape, form.batch * shape.tokens()) + tokens_by_embed * last + patches;
+  const double attention = std::max(0.0, form.kept.passing * v / tp - (4 + 8 * v / tp));
+  const double mlp = tokens_by_embed * (8 + 4 * v / tp - last + attention) + redone;
+  const double forecasts = form.has_members ? 4 * values * static_cast<double>(form.members) : 0;
+  const double kept = leads * (kept_by_blocks(form.kept, shape, form.batch * tokens) +
+                               tokens_by_embed * last + patches + forecasts);
   const StateBytes states = state_bytes(parameters, form.shares);
   const bool casts_all = half && form.shares.stage < 3;
   const double updated =
@@ -66,8 +71,8 @@ TrainingBytes count_training_bytes(const VitShape& shape, const TrainingForm& fo
           .update = bytes(form.fused_adam ? 0 : 4 * updated),
           .in_flight = bytes(gathered + fresh_gradient_bytes(shape, form, parameters)),
           .host = bytes(states.host),
-          .patches = bytes(patches),
-          .last_norm = bytes(tokens_by_embed * last),
+          .patches = bytes(leads * patches),
+          .last_norm = bytes(leads * (tokens_by_embed * last + forecasts)),
           .turn = bytes(turn),
           .mlp = bytes(mlp),
           .redone = bytes(redone),

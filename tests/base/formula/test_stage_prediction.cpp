@@ -1,12 +1,15 @@
 // Stages of a step on a machine whose rates are round numbers, against the arithmetic done by hand.
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "config/load.h"
 #include "core/files.h"
+#include "formula/context_parallel.h"
 #include "formula/model_shape.h"
 #include "formula/stage_prediction.h"
+#include "formula/tensor_parallel.h"
 #include "support/catch.h"
 #include "support/errors.h"
 #include "support/made_rates.h"
@@ -198,10 +201,6 @@ TEST_CASE("shared states send what their formula has, and wait for weights on a 
 }
 
 TEST_CASE("what is not predicted is refused") {
-  CHECK_THAT(error_of([] {
-               stages("07_tensor_parallel", {"run.ranks=2", "mesh.tp=2"});
-             }),
-             says("split layers") && says("mesh.tp = 2"));
   CHECK_THAT(error_of([] { stages("04_amp", {"amp.mode=fp16"}); }), says("no instructions for fp16"));
   CHECK_THAT(error_of([] {
                stages("05_fusion", {"amp.mode=none", "model.attention=math"});
@@ -267,4 +266,131 @@ TEST_CASE("a pipeline's step goes by its clock, on processors of its own or on t
   config.run.ranks = 8;
   config.train.global_batch = 16;
   CHECK(predict_stages(lesson, config, made_rates(), {.count = 8}).wire_bytes > own.wire_bytes);
+}
+
+namespace {
+
+/// cpu_micro: 72 tokens, 4 blocks, two heads; a step of 8 samples on `ranks` ranks with processors of their
+/// own.
+StepStages split(const std::function<void(Config&)>& change, std::int64_t ranks = 2) {
+  const LessonInfo lesson = read_lesson(project_home(), "15_pipeline");
+  Config config = load_config(project_home(), lesson, {.preset = "cpu_micro"}, "cpu").config;
+  config.data.source = DataSource::synthetic;
+  config.loader.kind = LoaderKind::in_line;
+  config.amp.mode = AmpMode::none;
+  config.train.accumulate = 1;
+  config.train.global_batch = 8;
+  config.run.ranks = ranks;
+  config.run.threads = 1;
+  change(config);
+  return predict_stages(lesson, config, made_rates(), {.count = static_cast<int>(ranks)});
+}
+
+const VitShape kMicroShape{.height = 48, .width = 96, .embed = 96, .depth = 4, .heads = 2};
+
+}  // namespace
+
+TEST_CASE("ranks that share tokens compute their own, and wait for what they send each other") {
+  const StepStages one = split([](Config&) {}, 1), two = split([](Config&config) { config.mesh.cp = 2; });
+  // Both ends are whole on each rank, and so is the update.
+  CHECK(two.forward_us > one.forward_us / 2);
+  CHECK(two.forward_us < one.forward_us * 0.7);
+  CHECK(two.backward_us < one.backward_us * 0.7);
+  CHECK(two.optimize_us == Approx(one.optimize_us));
+  const ContextParallelForm form{.cp = 2, .samples = 8};
+  const ContextStep sent = context_step(kMicroShape, form, 0);
+  CHECK(two.wire_bytes == Approx(sent.bytes()));  // one model: nothing is averaged
+  CHECK(two.model_wire_bytes == two.wire_bytes);
+  // Over a link of 10 us and 1000 bytes a microsecond: a gather and a scatter a block, both ends, the sum.
+  CHECK(two.comm_us == Approx((2 * 4 + 2) * 10 + 2 * 10 + sent.bytes() / 1000));
+  CHECK(two.comm_us == two.model_comm_us);
+  const auto sends = [](ContextForm way) {
+    return split([&](Config& config) {
+      config.mesh.cp = 2;
+      config.mesh.cp_comm = way;
+    });
+  };
+  CHECK(sends(ContextForm::gather_again).model_wire_bytes > two.model_wire_bytes);
+  CHECK(sends(ContextForm::a2a).model_wire_bytes ==
+        Approx(context_step(kMicroShape, {.cp = 2, .way = ContextForm::a2a, .samples = 8}, 0).bytes()));
+  const StepStages windowed = split([](Config& config) {
+    config.mesh.cp = 2;
+    config.model.window = 4;
+  });
+  CHECK(windowed.forward_us < two.forward_us);
+  CHECK(windowed.model_wire_bytes < two.model_wire_bytes);
+}
+
+TEST_CASE("split layers are predicted with what their ranks send, and norms that each has whole") {
+  const StepStages one = split([](Config&) {}, 1), two = split([](Config&config) { config.mesh.tp = 2; }),
+                   shared = split([](Config&config) { config.mesh.cp = 2; });
+  CHECK(two.forward_us < one.forward_us);
+  CHECK(two.forward_us > shared.forward_us);  // norms are whole
+  CHECK(two.optimize_us < one.optimize_us);
+  CHECK(two.model_wire_bytes == Approx(tensor_parallel_wire_bytes(kMicroShape, {.tp = 2, .samples = 8})));
+  CHECK(two.comm_us == Approx(4 * 4 * 2 * 10 + two.model_wire_bytes / 1000));
+  // Ranks that share tokens too send their own: 36 of 72, or 24.
+  for (const std::int64_t cp : {2, 3}) {
+    CAPTURE(cp);
+    const StepStages both = split(
+        [&](Config& config) {
+          config.mesh.tp = 2;
+          config.mesh.cp = cp;
+        },
+        2 * cp);
+    const double tokens = context_step(kMicroShape, {.cp = cp, .tp = 2, .samples = 8}, 0).bytes();
+    CHECK(both.model_wire_bytes == Approx(two.model_wire_bytes / static_cast<double>(cp) + tokens));
+  }
+}
+
+TEST_CASE("two models of two ranks average their gradients over the models alone") {
+  const auto of = [](std::int64_t cp, std::int64_t ranks) {
+    return split([&](Config& config) { config.mesh.cp = cp; }, ranks);
+  };
+  const double averaged = of(1, 2).wire_bytes;  // 2 (n - 1)/n S of two replicas
+  const StepStages four = of(2, 4);
+  CHECK(four.wire_bytes - four.model_wire_bytes == Approx(averaged));
+  CHECK(four.comm_us - four.model_comm_us == Approx(of(1, 2).comm_us));
+}
+
+TEST_CASE("a rollout computes each forecast, members are samples, and models of an ensemble gather theirs") {
+  const auto of = [](std::int64_t rollout, std::int64_t members, std::int64_t ensemble,
+                     std::int64_t batch = 8) {
+    return split(
+        [&](Config& config) {
+          config.fusion.head_loss = false;
+          config.train.rollout = rollout;
+          config.train.global_batch = batch;
+          config.mesh.members_per_device = members;
+          config.mesh.gpus_per_ensemble = ensemble;
+        },
+        2);
+  };
+  const StepStages plain = of(1, 1, 0), rolled = of(3, 1, 0), pairs = of(1, 2, 0), together = of(1, 1, 2);
+  CHECK(rolled.forward_us == Approx(3 * plain.forward_us));
+  CHECK(rolled.optimize_us == Approx(plain.optimize_us));
+  CHECK(pairs.backward_us == Approx(of(1, 1, 0, 16).backward_us));
+  CHECK(plain.ensemble_us == 0);
+  CHECK(pairs.ensemble_us == 0);
+  CHECK(together.forward_us == Approx(of(1, 1, 0, 16).forward_us));  // one replica has all samples
+  const double forecasts = 2 * 8 * 20 * 48 * 96 * 4.0;
+  CHECK(together.ensemble_us == Approx(10 + forecasts / 2 / 1000));
+  CHECK(together.wire_bytes == Approx(plain.wire_bytes + forecasts / 2));
+}
+
+TEST_CASE("ranks that read together read a part each and gather the rest") {
+  const auto of = [](std::int64_t readers) {
+    return split([&](Config& config) {
+      config.data.source = DataSource::files;
+      config.mesh.cp = 2;
+      config.data.read_group = readers;
+    });
+  };
+  const StepStages alone = of(1), together = of(2);
+  CHECK(alone.read_bytes == 2 * kBatchBytes);
+  CHECK(together.read_bytes == kBatchBytes);
+  CHECK(alone.gather_us == 0);
+  CHECK(together.gather_us == Approx(10 + kBatchBytes / 1000));
+  CHECK(together.read_us == Approx(alone.read_us / 2 + together.gather_us));
+  CHECK(together.load_us == Approx(together.read_us));
 }

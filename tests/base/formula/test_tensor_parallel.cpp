@@ -21,6 +21,9 @@ TEST_CASE("wire bytes of the preset mp on four ranks, as published and with grad
   wide.gradient_bytes = 8;
   CHECK(tensor_parallel_wire_bytes(kMp, wide) == Approx(23.9e9).epsilon(0.01));
   CHECK(tensor_parallel_calls(kMp, form) == 4 * 12 + 1);
+  TensorParallelForm own = form;
+  own.tokens = 1013;  // four ranks share 4050
+  CHECK(tensor_parallel_wire_bytes(kMp, own) == Approx(9.55e9 * 1013 / 4050).epsilon(0.01));
   CHECK(tensor_parallel_calls(kMp, {.tp = 1}) == 0);
   CHECK(tensor_parallel_wire_bytes(kMp, {.tp = 1, .samples = 16}) == 0);
 }
