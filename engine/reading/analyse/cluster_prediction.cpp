@@ -60,13 +60,16 @@ class Scaled {
                   "between_gb_s, or busbw_by_nodes of more than one node: ./isobar import takes a log of "
                   "nccl-tests for each number of nodes");
     const double share = samples(ranks) / copies(ranks);
-    TrainingJob job = job_of(config_, on_one_.form.shape, share);
+    TrainingJob job = job_of(config_, on_one_.form.shape, share, on_one_.form.kept.value_bytes);
     job.gpus = ranks;
-    if (ranks < job.stages) job.stages = job.chunks = 1;
+    if (ranks < ranks_of_ensemble()) {  // one rank alone
+      job.stages = job.chunks = job.tensor = job.context = job.ensemble = 1;
+      job.messages.clear();
+    }
     if (machine.read_gb_s > 0)
       job.load_us = read_bytes_a_step(config_) * share / static_cast<double>(config_.train.global_batch) *
                     group_of(machine, ranks).ranks_per_node / (machine.read_gb_s * 1e3);
-    return simulate_step(machine, job, terms, pass_us(share / job.accumulate));
+    return simulate_step(machine, job, terms, pass_us(share, job));
   }
 
   double rate(const ClusterMachine& machine, const SimulationTerms& terms, int ranks) const {
@@ -74,14 +77,23 @@ class Scaled {
   }
 
  private:
-  /// Models that train side by side.
-  int copies(int ranks) const { return std::max(1, ranks / static_cast<int>(config_.mesh.pp)); }
+  int ranks_of_ensemble() const {
+    return static_cast<int>(ranks_of_model(config_) * models_of_ensemble(config_));
+  }
+  /// Models, or ensembles of them, that train side by side.
+  int copies(int ranks) const { return std::max(1, ranks / ranks_of_ensemble()); }
 
-  /// Forward, backward and update of so many samples on one device.
-  double pass_us(double samples) const {
+  /// Forward and backward of one of the passes over so many samples on one device, and its part of the
+  /// update.
+  double pass_us(double samples, const TrainingJob& job) const {
     StepForm form = on_one_.form;
-    form.batch = std::max<std::int64_t>(1, std::llround(samples));
-    return predict_step(form, on_one_.device).step_us();
+    const double members = static_cast<double>(config_.mesh.members_per_device);
+    form.batch = std::max<std::int64_t>(1, std::llround(samples / job.accumulate * members));
+    form.passes = config_.train.rollout;
+    if (job.context == 1) form.own_tokens = 0;
+    if (job.tensor == 1) form.tp = 1;
+    const StepTime time = predict_step(form, on_one_.device);
+    return time.step_us() - time.optimize_us * (job.accumulate - 1) / job.accumulate;
   }
 
   const Prediction& on_one_;
@@ -105,6 +117,18 @@ void widen(OpenRange& range, double value) {
   range.most = std::max(range.most, value);
 }
 
+/// What ranks of a model and models of an ensemble send each other, of the samples of `job`.
+void add_messages(const Config& config, const VitShape& shape, std::int64_t value_bytes, TrainingJob& job) {
+  const double passes = job.accumulate;
+  Config own = config;  // one ensemble's, with the micro-batch of the job
+  own.run.ranks = ranks_of_model(own) * models_of_ensemble(own);
+  own.train.global_batch = std::max<std::int64_t>(1, std::llround(job.micro_batch)) * own.train.accumulate;
+  for (auto& messages :
+       {context_messages(shape, context_form(own, value_bytes), passes),
+        tensor_messages(shape, tensor_form(own, value_bytes), passes), ensemble_messages(own)})
+    job.messages.insert(job.messages.end(), messages.begin(), messages.end());
+}
+
 }  // namespace
 
 void check_modelled(const Config& config) {
@@ -112,14 +136,13 @@ void check_modelled(const Config& config) {
     throw Error(what + " not modelled on a cluster yet", key,
                 "data-parallel steps are; ./isobar scale measures it");
   };
-  if (config.mesh.tp > 1) refuse("split layers are", fmt::format("mesh.tp = {}", config.mesh.tp));
   if (config.mesh.pp > 1 && config.mesh.schedule == PipelineForm::file)
     refuse("schedules of files are", "mesh.schedule_file");
   if (config.comm.compress != CompressKind::none) refuse("compressed gradients are", "comm.compress");
   if (config.comm.average == Averaged::weights) refuse("averages of weights are", "comm.average");
 }
 
-TrainingJob job_of(const Config& config, const VitShape& shape, double samples) {
+TrainingJob job_of(const Config& config, const VitShape& shape, double samples, std::int64_t value_bytes) {
   TrainingJob out;
   out.micro_batch = samples / static_cast<double>(config.train.accumulate);
   out.accumulate = static_cast<int>(config.train.accumulate);
@@ -134,7 +157,13 @@ TrainingJob job_of(const Config& config, const VitShape& shape, double samples) 
   out.chunks = static_cast<int>(config.mesh.chunks);
   out.schedule = config.mesh.schedule;
   out.order = config.mesh.order;
-  out.message_bytes = 4 * out.micro_batch * static_cast<double>(shape.tokens() * shape.embed);
+  out.tensor = static_cast<int>(config.mesh.tp);
+  out.context = static_cast<int>(config.mesh.cp);
+  out.ensemble = static_cast<int>(models_of_ensemble(config));
+  const double members = static_cast<double>(config.mesh.members_per_device);
+  out.message_bytes = 4 * out.micro_batch * members * static_cast<double>(shape.tokens() * shape.embed) /
+                      static_cast<double>(out.context);
+  add_messages(config, shape, value_bytes, out);
   return out;
 }
 
@@ -218,7 +247,7 @@ Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, co
                 "[machine] rates",
                 "rates = \"A100-40GB\"; ./isobar predict --help lists them under --device");
   Settings whole = settings;
-  if (!add_ranks_of_pipeline(whole)) return predict_on_device(lesson, settings, machine.rates, command);
+  if (!add_ranks_of_model(whole)) return predict_on_device(lesson, settings, machine.rates, command);
   Prediction out = begin_prediction(lesson, whole, command, /*on_cuda=*/true);
   out.device = rates_of(machine.rates);
   check_memory(lesson, out.config, memory_facts(out.config, /*on_cuda=*/true), out.device.memory_bytes,
@@ -229,15 +258,17 @@ Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, co
 
 namespace {
 
-/// One rank, then so many models as powers of two.
+/// One rank, then so many models, or ensembles of them, as powers of two.
 std::vector<int> counts_of(const Config& config, int ranks) {
-  const auto stages = static_cast<int>(config.mesh.pp);
-  if (stages == 1) return rank_counts(ranks);
-  if (ranks > 1 && ranks % stages != 0)
-    throw Error(fmt::format("{} ranks form no pipelines of {}", ranks, stages), "mesh.pp",
-                "--ranks of which it is a divisor");
+  const auto each = static_cast<int>(ranks_of_model(config) * models_of_ensemble(config));
+  if (each == 1) return rank_counts(ranks);
+  const bool is_pipeline = each == config.mesh.pp;
+  if (ranks > 1 && ranks % each != 0)
+    throw Error(
+        fmt::format("{} ranks form no {} of {}", ranks, is_pipeline ? "pipelines" : "whole models", each),
+        is_pipeline ? "mesh.pp" : "--ranks", "--ranks of which it is a divisor");
   std::vector<int> out = {1};
-  for (const int models : rank_counts(std::max(1, ranks / stages))) out.push_back(models * stages);
+  for (const int models : rank_counts(std::max(1, ranks / each))) out.push_back(models * each);
   return out;
 }
 
@@ -245,12 +276,13 @@ std::vector<int> counts_of(const Config& config, int ranks) {
 /// all.
 double take_share(const LessonInfo& lesson, int ranks, Settings& settings) {
   Settings whole = settings;
-  add_ranks_of_pipeline(whole);
+  add_ranks_of_model(whole);
   const Config config = load_config(project_home(), lesson, whole,
                                     preset_device_kind(whole, [] { return std::string("cuda"); }))
                             .config;
   const std::int64_t joint = config.train.global_batch,
-                     models = std::max<std::int64_t>(1, ranks / config.mesh.pp);
+                     models = std::max<std::int64_t>(
+                         1, ranks / (ranks_of_model(config) * models_of_ensemble(config)));
   if (joint % models != 0)
     throw Error(fmt::format("{} samples are not divided by {} ranks", joint, ranks), "train.global_batch",
                 "a batch that all numbers of ranks divide, or --law weak");
@@ -273,6 +305,7 @@ ClusterStudy study_clusters(std::vector<ClusterMachine> machines, const LessonIn
       return std::ranges::any_of(set, [&](auto& word) { return word.starts_with(term.key + "="); });
     });
     on_one.push_back(predict_on_one(lesson, share, machine, command));
+    out.config = on_one.back().config;
     out.clusters.push_back(predict_on_cluster(on_one.back(), machine, law,
                                               counts_of(on_one.back().config, ranks), terms, joint));
   }
@@ -302,6 +335,23 @@ EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTe
   const BackTest test = back_test(points, terms);
   return {test.errors(PointSplit::calibration), test.errors(PointSplit::test),
           test.errors(PointSplit::test, PointClass::dp), test.errors(PointSplit::test, PointClass::pp)};
+}
+
+std::string ungraded(const Config& config) {
+  const bool is_ensemble = models_of_ensemble(config) > 1;
+  if (config.mesh.cp > 1 || is_ensemble)
+    return fmt::format("{}: this prediction is not graded",
+                       is_ensemble ? "no published point of ensembles"
+                                   : "one published point of context parallel (mp on 16 A100) is no part "
+                                     "of the test");
+  if (config.mesh.tp > 1)
+    return "published points of split layers are not predicted yet: this prediction is not graded";
+  return "";
+}
+
+std::string known_error(const EarnedErrors& earned, const Config& config) {
+  const std::string none = ungraded(config);
+  return none.empty() ? earned.sentence(config.mesh.pp > 1) : none;
 }
 
 std::string EarnedErrors::sentence(bool of_pipelines) const {

@@ -35,11 +35,12 @@ struct ClusterPrediction {
   const ClusterPoint& last() const { return points.back(); }
 };
 
-/// Error (exit code 2) for layers that are split, compressed messages and averages of weights.
+/// Error (exit code 2) for schedules of files, compressed messages and averages of weights.
 void check_modelled(const Config& config);
 
-/// The job of a step that a lesson takes on one rank with these samples.
-TrainingJob job_of(const Config& config, const VitShape& shape, double samples);
+/// The job of a step in which the models of one ensemble train on these samples; activations have
+/// `value_bytes`.
+TrainingJob job_of(const Config& config, const VitShape& shape, double samples, std::int64_t value_bytes);
 
 /// Most ranks that are simulated.
 inline constexpr int kMostClusterRanks = 1'000'000;
@@ -48,8 +49,8 @@ std::vector<int> rank_counts(int ranks);
 
 /// `on_one`: the step on one rank, whose batch each of the ranks has (weak), or all together (strong); strong
 /// with `joint` above 0: all together have `joint` samples. Computing is predicted for the share of each
-/// number of ranks. Error (exit code 2) for layers that are split, compressed messages, averages of weights,
-/// a batch that not every number of ranks divides, and a network that is not known.
+/// number of ranks. Error (exit code 2) for compressed messages, averages of weights, ranks of no whole
+/// models, a batch that not every number of ranks divides, and a network that is not known.
 ClusterPrediction predict_on_cluster(const Prediction& on_one, const ClusterMachine& machine, ScalingLaw law,
                                      const std::vector<int>& ranks, const SimulationTerms& terms,
                                      double joint = 0);
@@ -65,12 +66,13 @@ ClusterOrder order_of(const Prediction& on_one, const ClusterMachine& a, const P
                       double joint = 0);
 
 /// The step of a lesson on one GPU of a cluster, the device that [machine] rates names; of a pipeline the
-/// work of all its stages, each of which has to fit.
+/// work of all its stages, of other split models a rank's. Each rank has to fit.
 Prediction predict_on_one(const LessonInfo& lesson, const Settings& settings, const ClusterMachine& machine,
                           const std::string& command);
 
 /// A lesson on several clusters.
 struct ClusterStudy {
+  Config config = {};  ///< with the ranks of one model
   std::vector<ClusterPrediction> clusters;
   std::vector<ClusterOrder> orders;  ///< each cluster and the next one
 
@@ -89,6 +91,12 @@ struct EarnedErrors {
   /// The error that predictions of data-parallel steps carry, or those of pipelines; "" where there is none.
   std::string sentence(bool of_pipelines = false) const;
 };
+/// What is known of the error of predictions of such steps: EarnedErrors::sentence, or that no point of their
+/// kind was published, or that those that were are not predicted; "" where nothing is.
+std::string known_error(const EarnedErrors& earned, const Config& config);
+/// The end of it for what has no graded point: "no published point of context parallel: this prediction is
+/// not graded"; "" for all else.
+std::string ungraded(const Config& config);
 /// Nothing at all where the file of published points is missing.
 EarnedErrors earned_errors(const std::filesystem::path& home, const SimulationTerms& terms);
 

@@ -105,9 +105,9 @@ double share_of(const std::vector<Interval>& both, const std::vector<Interval>& 
 }  // namespace
 
 bool is_collective(std::string_view name) {
-  static constexpr std::array<std::string_view, 8> kNames = {"all-reduce", "all_reduce",    "broadcast",
-                                                             "all-gather", "all_gather",    "reduce-scatter",
-                                                             "barrier",    "reduce_scatter"};
+  static constexpr std::array<std::string_view, 9> kNames = {"all-reduce", "all_reduce",     "broadcast",
+                                                             "all-gather", "all_gather",     "reduce-scatter",
+                                                             "barrier",    "reduce_scatter", "all-to-all"};
   return std::ranges::find(kNames, name) != kNames.end();
 }
 

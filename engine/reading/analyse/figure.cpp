@@ -1,6 +1,7 @@
 #include "analyse/figure.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "analyse/verdict.h"
 #include "core/text.h"
@@ -29,6 +30,7 @@ constexpr const char* kTraces = "run.trace_steps";
 constexpr const char* kErrors = "comm.error_every";
 constexpr const char* kStages = "mesh.pp";
 constexpr const char* kNoise = "train.noise_every";
+constexpr const char* kMembers = "mesh.members_per_device";
 
 Value most_kept_by_a_rank(const SteadyFigures& run) {
   Value out;
@@ -47,6 +49,20 @@ Value noise_scale(const SteadyFigures& run) {
                        static_cast<double>(std::max<std::int64_t>(1, all.steps * all.replicas));
   const auto noise = estimate_noise({&squares, 1}, batch, static_cast<int>(all.replicas));
   return noise ? Value(noise->scale.value) : std::nullopt;
+}
+
+/// The last scores, where they are of an ensemble.
+const RunScores* ensemble_scores(const SteadyFigures& run) {
+  const auto& scores = run.view.scores;
+  return scores.empty() || scores.back().members < 2 ? nullptr : &scores.back();
+}
+
+/// Spread over the error of the mean, which M members have alike where it is reliable: 1.
+Value spread_skill(const SteadyFigures& run) {
+  const RunScores* const scores = ensemble_scores(run);
+  if (scores == nullptr || !(scores->rmse > 0)) return std::nullopt;
+  const auto members = static_cast<double>(scores->members);
+  return scores->spread * std::sqrt((members + 1) / members) / scores->rmse;
 }
 
 constexpr Figure kFigures[] = {
@@ -131,6 +147,22 @@ constexpr Figure kFigures[] = {
        const bool has = !scores.empty() && scores.back().persistence_rmse > 0;
        return has ? Value(scores.back().rmse / scores.back().persistence_rmse) : std::nullopt;
      }},
+    {"crps", "CRPS", score, less, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) {
+       const RunScores* const scores = ensemble_scores(run);
+       return scores == nullptr ? std::nullopt : Value(scores->crps);
+     },
+     kMembers},
+    {"spread", "spread", score, neither, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) {
+       const RunScores* const scores = ensemble_scores(run);
+       return scores == nullptr ? std::nullopt : Value(scores->spread);
+     },
+     kMembers},
+    {"spread_skill", "spread over skill", share, neither, FigureTable::none, 1, Made::counted, spread_skill,
+     kMembers},
+    {"grad_norm", "gradient", score, neither, FigureTable::none, 1, Made::counted,
+     [](const SteadyFigures& run) { return run.mean("grad_norm"); }},
     {"skipped", "skipped", count, less, FigureTable::none, 1, Made::counted,
      [](const SteadyFigures& run) { return Value(static_cast<double>(run.view.summary.skipped)); }},
     {"error_norm", "error", score, less, FigureTable::none, 1, Made::counted,

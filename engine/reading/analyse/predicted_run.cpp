@@ -94,7 +94,7 @@ double Prediction::flops_per_sample() const { return training_flops(form.shape);
 
 double Prediction::mfu() const {
   return samples_per_s() * flops_per_sample() / time.peak_flops_per_s /
-         static_cast<double>(replicas(config) * config.mesh.pp);
+         static_cast<double>(models(config) * ranks_of_model(config));
 }
 
 double Prediction::needed_bytes_per_s() const {
@@ -102,21 +102,22 @@ double Prediction::needed_bytes_per_s() const {
   return read_bytes_a_step(config) / step_us() * 1e6;
 }
 
-bool add_ranks_of_pipeline(Settings& settings) {
+bool add_ranks_of_model(Settings& settings) {
   constexpr std::int64_t kMost = 1'000'000;
-  std::int64_t ranks = 1;
-  bool has_stages = false, has_ranks = false;
+  std::int64_t product = 1, groups = 1;
+  bool has_ranks = false;
   for (const std::string& set : settings.sets) {
     const std::vector<std::string> words = split(set, '=');
     const std::string_view key = trimmed(words.front());
     if (words.size() != 2) continue;
     const std::int64_t value = std::clamp<std::int64_t>(std::strtol(words[1].c_str(), nullptr, 10), 1, kMost);
-    if (key == "mesh.pp" || key == "mesh.tp") ranks = std::min(kMost, ranks * value);
-    if (key == "mesh.pp") has_stages = value > 1;
+    if (is_one_of(key, {"mesh.pp", "mesh.cp", "mesh.tp"})) product = std::min(kMost, product * value);
+    if (is_one_of(key, {"mesh.gpus_per_model", "mesh.gpus_per_ensemble"})) groups = std::max(groups, value);
     has_ranks = has_ranks || key == "run.ranks";
   }
-  if (has_stages && !has_ranks) settings.sets.push_back(fmt::format("run.ranks={}", ranks));
-  return has_stages;
+  const std::int64_t ranks = std::max(product, groups);
+  if (ranks > 1 && !has_ranks) settings.sets.push_back(fmt::format("run.ranks={}", ranks));
+  return ranks > 1;
 }
 
 Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, const std::string& command,

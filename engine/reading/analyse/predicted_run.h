@@ -38,9 +38,10 @@ struct Prediction {
   double needed_bytes_per_s() const;
 };
 
-/// Adds run.ranks of one pipeline where `settings` set mesh.pp and no number of ranks. Whether they do set
-/// it.
-bool add_ranks_of_pipeline(Settings& settings);
+/// Adds run.ranks of one model, or of the models of one ensemble, where `settings` set several ranks for it
+/// (mesh.tp, mesh.cp, mesh.pp, mesh.gpus_per_model, mesh.gpus_per_ensemble) and no number of ranks. Whether
+/// they do set them.
+bool add_ranks_of_model(Settings& settings);
 
 /// What does not depend on rates; `command` made it.
 Prediction begin_prediction(const LessonInfo& lesson, const Settings& settings, const std::string& command,

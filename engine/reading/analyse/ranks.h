@@ -26,6 +26,12 @@ struct StepComm {
   std::optional<double> compress_us;  ///< arithmetic of compressed gradients
   std::optional<double> tp_calls;     ///< calls of layers that ranks share among them
   std::optional<double> tp_wire_bytes;
+  std::optional<double> cp_calls;  ///< calls of ranks that share the tokens of a model
+  std::optional<double> cp_wire_bytes;
+  std::optional<double> ens_calls;  ///< calls of models that gather the forecasts of one ensemble
+  std::optional<double> ens_wire_bytes;
+  std::optional<double> read_calls;  ///< calls of ranks of a model that read fields together
+  std::optional<double> read_wire_bytes;
   std::optional<double> node_calls;  ///< calls among the ranks of a node; the others are between nodes
   std::optional<double> node_wire_bytes;
   std::optional<double> pipe_us;       ///< from where the pipeline's step begins to a rank's last action
@@ -35,13 +41,19 @@ struct StepComm {
   std::optional<double> pipe_kept;     ///< most micro-batches that it kept, summed over its stages
 };
 /// With their names in the stream.
-inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 13> kStepComm = {
+inline constexpr std::array<std::pair<std::string_view, std::optional<double> StepComm::*>, 19> kStepComm = {
     {{"comm_total_us", &StepComm::comm_total_us},
      {"comm_calls", &StepComm::comm_calls},
      {"wire_bytes", &StepComm::wire_bytes},
      {"compress_us", &StepComm::compress_us},
      {"tp_calls", &StepComm::tp_calls},
      {"tp_wire_bytes", &StepComm::tp_wire_bytes},
+     {"cp_calls", &StepComm::cp_calls},
+     {"cp_wire_bytes", &StepComm::cp_wire_bytes},
+     {"ens_calls", &StepComm::ens_calls},
+     {"ens_wire_bytes", &StepComm::ens_wire_bytes},
+     {"read_calls", &StepComm::read_calls},
+     {"read_wire_bytes", &StepComm::read_wire_bytes},
      {"node_calls", &StepComm::node_calls},
      {"node_wire_bytes", &StepComm::node_wire_bytes},
      {"pipe_us", &StepComm::pipe_us},

@@ -21,7 +21,9 @@ Row row_of(const RankFigures& rank, const RanksView& view) {
       .add("state", "state", state, state);
   add_members(out.json, ISOBAR_NAMED(rank.reason, rank.followed, rank.doing, rank.steps));
   for (const auto& [key, figure] : kStepComm) {
-    const bool is_there = (rank.*figure).has_value() || !key.starts_with("pipe_");
+    const bool is_of_few = key.starts_with("pipe_") || key.starts_with("cp_") || key.starts_with("ens_") ||
+                           key.starts_with("read_");
+    const bool is_there = (rank.*figure).has_value() || !is_of_few;
     if (is_there && !key.starts_with("tp_")) out.json[key] = rank.*figure;
   }
   for (const RankColumn& column : kRankColumns)
@@ -151,6 +153,15 @@ std::string comm_sentence(const RanksView& view) {
     out += fmt::format(" ({:.6g} and {} of them in layers that ranks share)", *comm.tp_calls,
                        value_text(Quantity::bytes, *comm.tp_wire_bytes));
   }
+  if (comm.cp_calls > 0 && comm.cp_wire_bytes)
+    out += fmt::format(" ({:.6g} and {} of them between ranks that share tokens)", *comm.cp_calls,
+                       value_text(Quantity::bytes, *comm.cp_wire_bytes));
+  if (comm.ens_calls > 0 && comm.ens_wire_bytes)
+    out += fmt::format(" ({:.6g} and {} of them for forecasts of an ensemble)", *comm.ens_calls,
+                       value_text(Quantity::bytes, *comm.ens_wire_bytes));
+  if (comm.read_calls > 0 && comm.read_wire_bytes)
+    out += fmt::format(" ({:.6g} and {} of them for fields that ranks read together)", *comm.read_calls,
+                       value_text(Quantity::bytes, *comm.read_wire_bytes));
   if (comm.node_calls > 0 && comm.node_wire_bytes && comm.wire_bytes) {
     out += fmt::format(" (inside a node {:.6g} calls and {}, between nodes {})", *comm.node_calls,
                        value_text(Quantity::bytes, *comm.node_wire_bytes),
@@ -206,11 +217,12 @@ Json ranks_json(const RanksView& view) {
     overlap_first_step = figures.overlap_of.first;
     overlap_last_step = figures.overlap_of.last;
   }
-  const Json comm =
-      ISOBAR_NAMED(figures.exposed_us, total_us, calls, figures.wire_bytes, figures.compress_us,
-                   figures.tp_calls, figures.tp_wire_bytes, figures.node_calls, figures.node_wire_bytes,
-                   figures.busbw_gb_per_s, figures.overlap, figures.last_bucket, figures.pipe_idle,
-                   figures.pipe_calls, figures.pipe_bytes, overlap_first_step, overlap_last_step);
+  const Json comm = ISOBAR_NAMED(
+      figures.exposed_us, total_us, calls, figures.wire_bytes, figures.compress_us, figures.tp_calls,
+      figures.tp_wire_bytes, figures.cp_calls, figures.cp_wire_bytes, figures.ens_calls,
+      figures.ens_wire_bytes, figures.read_calls, figures.read_wire_bytes, figures.node_calls,
+      figures.node_wire_bytes, figures.busbw_gb_per_s, figures.overlap, figures.last_bucket,
+      figures.pipe_idle, figures.pipe_calls, figures.pipe_bytes, overlap_first_step, overlap_last_step);
   const Json straggler = straggler_json(view), lost = lost_rank_sentences(view, view.ranks.size()),
              ranks = json_of(rows);
   return ISOBAR_NAMED(view.world, view.replicas, view.hosts(), view.steps, view.first_step, view.last_step,

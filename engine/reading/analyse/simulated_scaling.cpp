@@ -8,6 +8,7 @@
 #include "analyse/cluster_prediction.h"
 #include "core/error.h"
 #include "core/text.h"
+#include "formula/memory_plan.h"
 #include "formula/model_shape.h"
 
 namespace isobar {
@@ -106,7 +107,10 @@ class StudySimulation {
   }
 
   TrainingJob job_on(std::int64_t ranks) const {
-    TrainingJob out = job_of(study_.config, shape_, batch(ranks) / static_cast<double>(ranks));
+    const auto copies = static_cast<double>(ranks) / static_cast<double>(ranks_of_model(study_.config) *
+                                                                         models_of_ensemble(study_.config));
+    TrainingJob out = job_of(study_.config, shape_, batch(ranks) / std::max(1.0, copies),
+                             memory_facts(study_.config, /*on_cuda=*/false).value_bytes);
     out.gpus = static_cast<int>(ranks);
     return out;
   }

@@ -214,7 +214,10 @@ void predict_clusters(const ClusterArguments& arguments, const LessonInfo& lesso
   }
   const EarnedErrors earned = earned_errors(project_home(), fitted_terms(arguments.terms));
   const bool is_pipeline = all.front().last().step.terms.bubble_us > 0;
-  if (const auto& errors = is_pipeline ? earned.pipelines : earned.data_parallel) {
+  if (const std::string none = ungraded(study.config); !none.empty() && all.front().last().ranks > 1) {
+    out.labelled("known error", none);
+    out.json["known_error"] = Json();
+  } else if (const auto& errors = is_pipeline ? earned.pipelines : earned.data_parallel) {
     out.labelled("known error", earned.sentence(is_pipeline));
     out.json["known_error"] = {{"median", errors->median}, {"nine_of_ten", errors->nine_of_ten}};
   }

@@ -7,6 +7,7 @@
 #include "analyse/run_prediction.h"
 #include "cli/commands.h"
 #include "cli/predict_against.h"
+#include "cli/predict_groups.h"
 #include "cli/predict_memory.h"
 #include "cli/predict_pipeline.h"
 #include "cli/predict_report.h"
@@ -114,7 +115,7 @@ std::optional<PredictArguments> parse_predict(const Words& words) {
   if (ranks.given())
     out.settings.sets.push_back("run.ranks=" + std::to_string(out.ranks));
   else if (!out.cluster.wanted())
-    add_ranks_of_pipeline(out.settings);
+    add_ranks_of_model(out.settings);
   return out;
 }
 
@@ -211,6 +212,8 @@ int predict_command(const Words& words) {
   Report report = is_here ? here_report(prediction, newest_run_like(lesson.name, prediction.config, "runs"))
                           : device_report(prediction, lesson);
   add_pipeline(report, prediction, arguments->cluster, arguments->csv);
+  add_context(report, lesson, prediction);
+  add_model_groups(report, lesson, prediction);
   if (!arguments->run_dir.empty()) report.labelled("run", arguments->run_dir.string());
   report.print(arguments->json);
   return 0;

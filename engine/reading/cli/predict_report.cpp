@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analyse/cluster_prediction.h"
 #include "core/text.h"
 #include "formula/memory_plan.h"
 
@@ -210,7 +211,10 @@ Report here_report(const Prediction& prediction, const std::optional<RunLike>& m
                  fmt::format("other programs had the processors {:.0f} % of that time, so the rates "
                              "are too low: --measure, when it is quiet, measures them again",
                              100 * here.rates.processor_wait));
-  add_rate(out, prediction, kKnownErrorHere + std::string(here.stages.pipeline ? kNoErrorOfPipelines : ""));
+  const std::string none = ungraded(prediction.config);
+  add_rate(out, prediction,
+           kKnownErrorHere + std::string(here.stages.pipeline ? kNoErrorOfPipelines : "") +
+               (none.empty() ? "" : "; " + none));
   add_members(out.json,
               ISOBAR_NAMED(ranks, here.stages.comm_total_us, here.stages.wire_bytes, here.stages.read_us));
   out.json["rates"] = ISOBAR_NAMED(here.rates.machine, here.rates.measured, here.rates.processor_wait);

@@ -21,6 +21,7 @@ std::string scores_line(const RunScores& scores) {
   if (scores.persistence_rmse > 0)  // else the run did not record it
     out += fmt::format("  persistence {:.4f}", scores.persistence_rmse);
   if (scores.has_climatology()) out += fmt::format("  ACC {:.3f}", scores.acc);
+  if (scores.members > 1) out += fmt::format("  spread {:.4f}  CRPS {:.4f}", scores.spread, scores.crps);
   return out;
 }
 
@@ -101,6 +102,11 @@ Json json_of(const RunReader& reader, const std::optional<RanksView>& ranks) {
       one["persistence_rmse_" + at.headline] = number_or_null(at.persistence_rmse);
       one["climatology_rmse_" + at.headline] = known(at.climatology_rmse);
       one["acc_" + at.headline] = known(at.acc);
+      if (at.members > 1) {
+        one["members"] = at.members;
+        one["crps_" + at.headline] = at.crps;
+        one["spread_" + at.headline] = at.spread;
+      }
     }
     scores.push_back(one);
   }

@@ -186,8 +186,9 @@ ScalingCaption caption_of(const ScaleResult& result) {
   const std::vector<std::string>& simulated = result.simulated.protocol;
   out.protocol.insert(out.protocol.end(), simulated.begin(), simulated.end());
   if (result.simulated.empty()) return out;
-  if (const std::string known = earned_errors(project_home(), fitted_terms()).sentence(); !known.empty())
-    out.protocol.push_back("Known error of such simulations: " + known + ".");
+  const std::string known =
+      known_error(earned_errors(project_home(), fitted_terms()), result.runs.config(0).config);
+  if (!known.empty()) out.protocol.push_back("Known error of such simulations: " + known + ".");
   return out;
 }
 

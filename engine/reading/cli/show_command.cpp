@@ -14,6 +14,7 @@
 #include "cli/memory_report.h"
 #include "cli/run_lines.h"
 #include "cli/runs_command.h"
+#include "cli/show_mesh.h"
 #include "cli/show_pipeline.h"
 #include "core/named_file.h"
 #include "draw/svg_canvas.h"
@@ -52,7 +53,8 @@ struct ShowArguments {
   fs::path curve;
   bool replace = false;  ///< what `file`, `curve` or the trace names
   bool json = false, live = false, recorded = false, types = false, gradients = false, picture = false;
-  bool memory = false;
+  bool memory = false, mesh = false;
+  int per_node = 0;                ///< ranks of a node of --mesh; 0 = as they ran
   std::string svg;                 ///< the picture of --memory
   double speed = 0;                ///< speed of a replay; 0 = none is wanted
   std::int64_t gradients_at = -1;  ///< the step, -1 = the last one
@@ -95,6 +97,10 @@ void check(const ShowArguments& out, bool has_into, bool has_rank, bool has_step
       (out.types || out.gradients || out.picture || out.asks_timeline() || live_or_curve || out.speed > 0))
     refuse("--memory goes with --rank, --svg and --json alone");
   if (!out.svg.empty() && !out.memory) refuse("--svg names the file of --memory");
+  if (out.mesh && (out.memory || out.types || out.gradients || out.picture || out.asks_timeline() ||
+                   live_or_curve || out.speed > 0))
+    refuse("--mesh goes with --gpus-per-node and --json alone");
+  if (out.per_node > 0 && !out.mesh) refuse("--gpus-per-node places the ranks of --mesh");
 }
 
 std::optional<ShowArguments> parse_show(const Words& words) {
@@ -122,6 +128,8 @@ std::optional<ShowArguments> parse_show(const Words& words) {
   const auto traced = app.add("--trace", trace, "write the timeline into this .json file, for Perfetto");
   app.flag("--memory", out.memory, "what one step holds in memory, by category, and at its peak");
   app.add("--svg", out.svg, "draw the memory into this .svg file");
+  app.flag("--mesh", out.mesh, "ranks on their nodes, their groups, and what links carry in a step");
+  app.add("--gpus-per-node", out.per_node, "with --mesh: as if so many ranks were on each node").at_least(1);
   app.flag("--gradients", out.gradients,
            "how large the gradients of --step are; default: the last recorded step");
   app.flag("--types", out.types, "the operators of each module, with their input and output types");
@@ -354,9 +362,12 @@ int show_command(const Words& words) {
   if (!asked) return 0;
   const fs::path run = asked->recorded ? recorded_folder(asked->run) : find_shown_run(asked->run);
   if (asked->speed > 0) return show_replay(run, *asked);
-  if (asked->asks_timeline() || asked->types || asked->gradients || asked->memory) refuse_within_a_step(run);
+  if (asked->asks_timeline() || asked->types || asked->gradients || asked->memory || asked->mesh)
+    refuse_within_a_step(run);
   Console console;
-  if (asked->memory) {
+  if (asked->mesh) {
+    show_mesh(run, asked->per_node, asked->json);
+  } else if (asked->memory) {
     show_memory(run, asked->rank, named_svg(asked->svg, asked->replace), asked->json);
   } else if (asked->picture) {
     show_picture(run, *asked, console);

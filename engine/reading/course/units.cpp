@@ -42,9 +42,11 @@ constexpr std::array kUnits = {
     Unit{"devices", "a number of devices", 1, true, true, "device"},
     Unit{"ranks", "a number of ranks", 1, true, true, "rank"},
     Unit{"tokens", "a number of tokens", 1, true, true, "token"},
+    Unit{"members", "a number of members", 1, true, true, "member"},
     Unit{"messages", "a number of messages", 1, true, true, "message"},
     Unit{"calls", "a number of calls", 1, true, true, "call"},
     Unit{"micro-batches", "a number of micro-batches", 1, true, true, "micro-batch|microbatches|microbatch"},
+    Unit{"K", "a temperature", 1, true, false, "kelvin"},
     Unit{"GFLOP", "an amount of arithmetic", 1, true, false, "gflop|GFLOPs"},
     Unit{"TFLOP", "an amount of arithmetic", 1e3, false, false, "tflop|TFLOPs"},
 };

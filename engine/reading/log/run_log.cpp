@@ -239,6 +239,9 @@ void RunLog::take_eval(const Event& event) {
   take_scores(event, headline, scores);
   take_scores(event, headline, summary);
   scores.acc = event.number("acc_" + headline);
+  scores.members = std::max<std::int64_t>(1, event.integer("members", 1));
+  scores.crps = positive(event, "crps_" + headline);
+  scores.spread = positive(event, "spread_" + headline);
   if (event.find("t_us") != nullptr) scores.wall_s = earlier_wall_s_ + event.number("t_us") * 1e-6;
   const bool knows_samples = summary.samples > 0 || scores.step == 0 || view_.source.empty();
   if (!partial_ && knows_samples) scores.samples = summary.samples;

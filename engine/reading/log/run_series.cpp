@@ -124,8 +124,12 @@ std::string name_of_tag(std::string_view tag) {
   if (tag == "Loss/valid") return "valid/loss";
   if (tag == "Learning Rate") return "train/lr";
   if (tag == "Avg samples per sec") return "train/samples_per_s";
-  if (tag.rfind("RMSE(", 0) == 0 && tag.size() > 12 && tag.substr(tag.size() - 7) == ")/valid") {
-    return "valid/rmse_" + printable(tag.substr(5, tag.size() - 12), kMostNameBytes);
+  for (const auto& [begin, curve] : {std::pair<std::string_view, const char*>{"RMSE(", "valid/rmse_"},
+                                     {"CRPS(", "valid/crps_"},
+                                     {"Spread(", "valid/spread_"}}) {
+    const std::size_t around = begin.size() + 7;
+    if (tag.starts_with(begin) && tag.size() > around && tag.ends_with(")/valid"))
+      return curve + printable(tag.substr(begin.size(), tag.size() - around), kMostNameBytes);
   }
   return printable(tag, kMostNameBytes);
 }

@@ -30,6 +30,8 @@ struct RunScores {
   double persistence_rmse = 0;
   double climatology_rmse = 0;  ///< 0 where there is none
   double acc = 0;
+  std::int64_t members = 1;                  ///< the mean of so many is scored
+  double crps = 0, spread = 0;               ///< 0 where there is one
   std::optional<double> wall_s = {};         ///< from the beginning of the run to this score
   std::optional<std::int64_t> samples = {};  ///< trained on by all ranks by then
 

@@ -138,7 +138,8 @@ std::optional<Drawing> own_drawing(const ShownRun& one) {
 std::optional<Drawing> drawing_of(const Question& question, const std::vector<ShownRun>& runs) {
   if (runs.empty()) return std::nullopt;
   if (Drawing drawing = drawn_together(question.rule, runs); drawing.body) return drawing;
-  if (is_one_of(question.rule, {"curve", "loss_direction"})) return loss_drawing(question, runs);
+  if (is_one_of(question.rule, {"curve", "loss_direction", "both_directions"}))
+    return loss_drawing(question, runs);
   if (is_one_of(question.rule, {"overlapping_track", "made_overlap", "straggler"}))
     return own_drawing(runs.back());
   if (!is_timed(question)) return std::nullopt;

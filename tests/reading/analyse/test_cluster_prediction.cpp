@@ -87,3 +87,82 @@ TEST_CASE("what is not known or not modelled is refused") {
   nameless.rates = "";
   CHECK_THAT(error_of([&] { study({nameless}, ScalingLaw::weak, 8); }), Says("does not name the GPU"));
 }
+
+namespace {
+
+/// One whose models share tokens and layers.
+ClusterStudy shared(int ranks, std::vector<std::string> sets, ScalingLaw law = ScalingLaw::weak) {
+  LessonInfo lesson = read_lesson(project_home(), "15_pipeline");
+  for (const char* const key :
+       {"mesh.cp", "mesh.cp_comm", "model.window", "mesh.gpus_per_model", "mesh.gpus_per_ensemble",
+        "mesh.members_per_device", "train.rollout", "data.read_group"})
+    lesson.honours.emplace_back(key);
+  sets.emplace_back("train.accumulate=1");
+  return study_clusters({cluster("ours", 25)}, lesson, {.sets = sets}, law, ranks, {}, "test");
+}
+
+std::vector<int> ranks_of(const ClusterStudy& study) {
+  std::vector<int> out;
+  for (const ClusterPoint& point : study.clusters[0].points) out.push_back(point.ranks);
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("models of several ranks double on a cluster, and one rank alone is what they are set beside") {
+  const std::vector<std::string> batch = {"mesh.cp=4", "train.global_batch=16"};
+  const ClusterStudy weak = shared(16, batch), strong = shared(16, batch, ScalingLaw::strong);
+  CHECK(ranks_of(weak) == std::vector<int>{1, 4, 8, 16});
+  const auto& points = weak.clusters[0].points;
+  CHECK(points[1].batch == points[0].batch);  // one model
+  CHECK(points[3].batch == 4 * points[0].batch);
+  CHECK(points[1].step.step_us() < points[0].step.step_us());
+  CHECK(points[1].step.terms.comm_us > 0);
+  CHECK(points[1].efficiency.middle < 1);
+  CHECK(strong.clusters[0].last().batch == 16);
+  // Over nodes messages of blocks take the slower link.
+  const auto turned = shared(16, {"mesh.cp=4", "train.global_batch=16", "mesh.order=dp-cp-tp-pp"});
+  CHECK(turned.clusters[0].last().step.terms.comm_us > 2 * weak.clusters[0].last().step.terms.comm_us);
+  CHECK_THAT(error_of([&] { shared(6, batch); }), Says("6 ranks form no whole models of 4"));
+
+  const ClusterStudy ensemble =
+      shared(16, {"mesh.gpus_per_model=2", "mesh.gpus_per_ensemble=4", "train.global_batch=4"});
+  CHECK(ranks_of(ensemble) == std::vector<int>{1, 4, 8, 16});
+  CHECK(ensemble.config.mesh.cp == 2);
+  CHECK(ensemble.clusters[0].last().batch == 4 * 4);  // replicas are ensembles
+}
+
+TEST_CASE("what has no published point is not graded, and a sentence has it") {
+  const EarnedErrors earned = earned_errors(project_home(), fitted_terms());
+  Config config;
+  CHECK(ungraded(config).empty());
+  CHECK(known_error(earned, config) == earned.sentence());
+  config.mesh.pp = 2;
+  CHECK(known_error(earned, config) == earned.sentence(true));
+  config.mesh.cp = 2;
+  CHECK(known_error(earned, config) ==
+        "one published point of context parallel (mp on 16 A100) is no part of the test: this prediction is "
+        "not graded");
+  const PublishedFile file = read_published(project_home() / "lessons" / "published_scaling.toml");
+  for (const PublishedPoint& point : file.points) CHECK(point.kind != PointClass::cp);
+  config = {};
+  config.mesh.tp = 2;
+  CHECK_THAT(known_error(earned, config), Says("split layers are not predicted yet"));
+  config = {};
+  config.mesh.gpus_per_ensemble = 2;
+  CHECK_THAT(known_error(earned, config), Says("no published point of ensembles"));
+}
+
+TEST_CASE("passes that accumulate take what as many passes take, and one update") {
+  const auto of = [](const char* passes, const char* batch) {
+    const LessonInfo lesson = read_lesson(project_home(), "14_checkpointing");
+    const Settings settings{.sets = {batch, passes}};
+    return study_clusters({cluster("ours", 25)}, lesson, settings, ScalingLaw::weak, 1, {}, "test")
+        .clusters[0]
+        .points[0]
+        .step.step_us();
+  };
+  const double one = of("train.accumulate=1", "train.global_batch=4");
+  CHECK(of("train.accumulate=4", "train.global_batch=16") < 4 * one);
+  CHECK(of("train.accumulate=4", "train.global_batch=16") > 3 * one);
+}

@@ -163,11 +163,9 @@ TEST_CASE("where nothing can be simulated a sentence gives the reason") {
     return joined(found.protocol);
   };
   const Scaling measured = weak({{1, 30'000}, {2, 45'000}});
-  Config split = tiny(), packed = tiny(), single = tiny();
-  split.mesh.tp = 2;
+  Config packed = tiny(), single = tiny();
   packed.comm.compress = CompressKind::powersgd;
   single.comm.sync = SyncKind::per_parameter;
-  CHECK_THAT(reason(measured, split, kLink), says("split layers are not modelled"));
   CHECK_THAT(reason(measured, packed, kLink), says("compressed gradients are not modelled"));
   CHECK_THAT(reason(measured, single, kLink), says("messages of single parameters"));
   CHECK_THAT(reason(measured, tiny(), {}), says("the link between ranks is not known"));
@@ -177,6 +175,17 @@ TEST_CASE("where nothing can be simulated a sentence gives the reason") {
       {{.line = ScalingLine::synthetic, .ranks = 1, .missing = "stopped"}, point_of(2, 45'000, 8)});
   CHECK_THAT(reason(gap, tiny(), kLink), says("1 rank has no step that computing could be taken from"));
   CHECK(simulate_scaling(judge_scaling(ScalingLaw::weak, {}), {.config = tiny(), .link = kLink}).empty());
+}
+
+TEST_CASE("models of several ranks go on as whole models, with what these send") {
+  Config shared = tiny();
+  shared.mesh.cp = 2;
+  const SimulatedScaling found =
+      simulate_scaling(weak({{2, 30'000}, {4, 33'000}}), {.config = shared, .link = kLink, .up_to = 16});
+  REQUIRE_FALSE(found.empty());
+  for (const std::int64_t ranks : {2, 4, 8, 16}) CHECK(at(found, ranks).ranks == ranks);
+  CHECK(at(found, 2).terms.comm_us > 0);  // one model alone
+  CHECK(at(found, 8).terms.comm_us > at(found, 2).terms.comm_us);
 }
 
 }  // namespace isobar::test_simulated_scaling

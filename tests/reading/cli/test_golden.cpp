@@ -80,6 +80,7 @@ class World {
     write_file_whole(runs_.path() / "notes.md", std::string_view("a note\n"));
     ranks("even", 0);
     ranks("late", 30'000);
+    mesh("axes");
   }
   /// What it prints, both streams, and its exit code where that is not 0.
   std::string text_of(const std::string& line) const {
@@ -128,6 +129,21 @@ class World {
       if (slow_us > 0) line.add("waited_for", 1).add("waited_us", slow_us);
     };
     made.write(folder);
+  }
+  /// Two axes, on two hosts.
+  void mesh(const std::string& name) {
+    const fs::path folder = runs_.path() / name;
+    fs::create_directory(folder);
+    MadeRanks made{.world = 4, .lesson = "07_tensor_parallel"};
+    made.config = "[run]\nranks = 4\n[mesh]\ntp = 2\norder = \"dp-tp\"\n";
+    made.more = [](int, int, JsonLine& line) {
+      line.add("comm_calls", 50).add("wire_bytes", 500'000'000);
+      line.add("tp_calls", 49).add("tp_wire_bytes", 450'000'000);
+    };
+    made.write(folder);
+    made.host = "node-2";
+    for (const int rank : {2, 3})
+      write_file_whole(RunFolder{folder}.stream_file(rank), std::string_view(made.stream(rank)));
   }
   static std::string replaced(std::string text, const std::string& from, const std::string& to) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

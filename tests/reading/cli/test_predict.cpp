@@ -232,7 +232,13 @@ TEST_CASE("what cannot be predicted here is refused") {
   CHECK_THAT(refused(world, {"01", "--measure", "--device", "H100"}), says("only this machine is measured"));
   CHECK_THAT(refused(world, {"06", "--ranks", "0"}), says("--ranks"));
   CHECK_THAT(refused(world, {"01", "--ranks", "2"}), says("run.ranks"));
-  CHECK_THAT(refused(world, {"07", "--set", "run.ranks=2", "--set", "mesh.tp=2"}), says("split layers"));
+  CHECK_THAT(refused(world, {"16", "--set", "mesh.cp=163"}), says("162 tokens") && says("mesh.cp=162"));
+  CHECK_THAT(refused(world, {"16", "--set", "mesh.cp=4", "--set", "mesh.cp_comm=a2a"}),
+             says("2 heads") && says("another mesh.cp_comm"));
+  CHECK_THAT(refused(world, {"17", "--ranks", "8", "--set", "mesh.gpus_per_model=3"}),
+             says("8 ranks cannot form models of 3"));
+  CHECK_THAT(refused(world, {"17", "--set", "mesh.gpus_per_model=4", "--set", "data.read_group=3"}),
+             says("groups of 3 that read together") && says("1, 2 or 4"));
   write_file_whole(world.rates_file(), std::string_view("schema = 1\nmachine = 3\n"));
   CHECK_THAT(refused(world, {"01"}),
              says("machine = 3 is no rate") && says("rates.toml:2") && says("--measure"));
@@ -286,6 +292,93 @@ TEST_CASE("a pipeline's step: who works when, what ranks hold and send, its sche
   CHECK_THAT(world.run({"15_pipeline", "--set", "mesh.pp=1", "--svg", "other.svg"}).err,
              says("has no picture"));
   CHECK_THAT(world.run(with({"--ranks", "6"})).err, says("6 ranks cannot form models of 4"));
+}
+
+TEST_CASE("shared tokens: what each rank has, the four ways side by side, and split layers beside them") {
+  const World world;
+  const std::vector<std::string> asked = {
+      "16", "--preset", "cpu_small", "--set", "mesh.cp=4", "--set", "train.global_batch=32"};
+  const Json json = world.json(asked);
+  CHECK(json["tokens"].values().size() == 4);
+  CHECK(json["tokens"][0].as_number() == 72);
+  REQUIRE(json["context_ways"].values().size() == 4);
+  const auto bytes = [&](std::size_t way) { return json["context_ways"][way]["block_bytes"].as_number(); };
+  CHECK(bytes(1) == Approx(1.5 * bytes(0)));
+  CHECK(bytes(2) == Approx(1.5 * bytes(0)));
+  CHECK(bytes(3) == Approx(bytes(0) / 2));
+  CHECK(json["context_ways"][1]["memory_bytes"].as_number() <
+        json["context_ways"][0]["memory_bytes"].as_number());
+  const LessonInfo lesson = read_lesson(project_home(), "16_context_parallel");
+  const std::vector<std::string> sets = {"mesh.cp=4", "run.ranks=4", "train.global_batch=32"};
+  const Config config =
+      load_config(project_home(), lesson, {.preset = "cpu_small", .sets = sets}, "cpu").config;
+  const StepStages stages = predict_stages(lesson, config, made_rates(), processors_here());
+  CHECK(json["step_us"].as_number() == Approx(stages.step_us()));
+  CHECK(json["beside_tp"]["tokens_us"].as_number() == Approx(stages.step_us()));
+  CHECK(json["beside_tp"]["layers_bytes"].as_number() > json["beside_tp"]["tokens_bytes"].as_number());
+  CHECK_THAT(json["known_error"].as_text(), says("one published point of context parallel"));
+  CHECK_THAT(world.run(asked).out, says("72, 72, 72, 72 of the 288") && says("gather *") &&
+                                       says("gather_again") && says("a2a") && says("largest part") &&
+                                       says("mesh.cp=4 takes") && says("mesh.tp=4") &&
+                                       says("this prediction is not graded"));
+  // Stages of a pipeline have a part of the blocks each, and other ends.
+  std::vector<std::string> cut = asked;
+  cut.insert(cut.end(), {"--set", "mesh.pp=2", "--set", "train.accumulate=4"});
+  const Json stages_of_two = world.json(cut);
+  CHECK(stages_of_two["context_ways"][0]["block_bytes"].as_number() == Approx(bytes(0) / 2));
+  CHECK_THAT(world.run(cut).out, says("(first stage)") && says("(last stage)"));
+  // Heads that are not shared out, and a window, which has one way.
+  CHECK_THAT(world.run({"16", "--preset", "cpu_tiny", "--set", "mesh.cp=3"}).out,
+             says("2 heads of a rank are not shared out over 3") && says("not shared out over mesh.tp = 3"));
+  const ProcessResult halo =
+      world.run({"16", "--preset", "cpu_tiny", "--set", "mesh.cp=2", "--set", "model.window=9"});
+  CHECK_THAT(halo.out, says("halo *") && !says("gather") && says("with mesh.tp there is no window"));
+}
+
+TEST_CASE("groups: models, replicas, members, the effective batch, and who reads what") {
+  const World world;
+  const std::vector<std::string> asked = {"17",
+                                          "--ranks",
+                                          "8",
+                                          "--set",
+                                          "mesh.gpus_per_model=2",
+                                          "--set",
+                                          "mesh.gpus_per_ensemble=4",
+                                          "--set",
+                                          "mesh.members_per_device=2",
+                                          "--set",
+                                          "data.read_group=2",
+                                          "--set",
+                                          "train.rollout=2"};
+  const Json json = world.json(asked);
+  const Json& groups = json["groups"];
+  CHECK(groups["replicas"].as_number() == 2);
+  CHECK(groups["members"].as_number() == 4);
+  CHECK(groups["ranks_of_model"].as_number() == 2);
+  CHECK(groups["effective_batch"].as_number() == groups["loader_batch"].as_number() *
+                                                     groups["replicas"].as_number() *
+                                                     groups["accumulate"].as_number());
+  CHECK(groups["ensemble_bytes"].as_number() > 0);
+  REQUIRE(json["read_groups"].values().size() == 2);
+  const Json &alone = json["read_groups"][0], &together = json["read_groups"][1];
+  CHECK(together["file_bytes"].as_number() == alone["file_bytes"].as_number() / 2);
+  CHECK(together["gather_bytes"].as_number() == together["file_bytes"].as_number());
+  CHECK(alone["gather_bytes"].as_number() == 0);
+  CHECK_THAT(world.run(asked).out, says("8 ranks = 2 replicas x 2 models x 2 ranks") &&
+                                       says("4 = 2 a model x 2 models") && says("2 forecasts") &&
+                                       says("of the loader x 2 replicas") && says("data.read_group"));
+  CHECK_THAT(json["known_error"].as_text(), says("no published point of ensembles"));
+  // A slow disk and a quick link: all ranks of a model together, as was published. The other way round:
+  // alone.
+  const auto best = [](double read, double link) {
+    MachineRates rates = made_rates();
+    rates.read_bytes_per_s = read;
+    rates.link = {.latency_us = 1, .bytes_per_us = link};
+    const World there(to_toml(rates));
+    return there.json({"17", "--set", "mesh.gpus_per_model=4"})["best_read_group"].as_number();
+  };
+  CHECK(best(1e9, 230'000) == 4);
+  CHECK(best(20e9, 100) == 1);
 }
 
 }  // namespace isobar::test_predict

@@ -70,6 +70,27 @@ TEST_CASE("a run is told as its stream tells it, the warm-up left out") {
   CHECK_THAT(run_report(reader).json.text(), says("\"state\":\"done\"") && says("\"rmse_u10m\":0.25"));
 }
 
+TEST_CASE("scores of an ensemble have members, spread and CRPS; bad numbers of them are none") {
+  const auto scored = [](JsonLine line) {
+    return StreamFolder(stream(1) + line.text() + JsonLine("end").add("status", "done").text()).read();
+  };
+  const auto line = [] { return JsonLine("eval").add("step", 31).add("loss", 0.5).add("rmse_u10m", 0.25); };
+  const RunReader ensemble =
+      scored(line().add("members", 4).add("spread_u10m", 0.125).add("crps_u10m", 0.0625));
+  REQUIRE(ensemble.view().scores.size() == 2);
+  CHECK(ensemble.view().scores[0].members == 1);
+  const RunScores& scores = ensemble.view().scores[1];
+  CHECK(scores.members == 4);
+  CHECK(scores.spread == 0.125);
+  CHECK(scores.crps == 0.0625);
+  CHECK_THAT(run_report(ensemble).json.text(),
+             says("\"members\":4") && says("\"spread_u10m\":0.125") && says("\"crps_u10m\":0.0625"));
+  const RunReader bad = scored(line().add("members", -3).add("spread_u10m", -1).add("crps_u10m", "nan"));
+  CHECK(bad.view().scores[1].members == 1);
+  CHECK(bad.view().scores[1].spread == 0);
+  CHECK(bad.view().scores[1].crps == 0);
+}
+
 TEST_CASE("a run without an end is running while its process lives, and has died when it does not") {
   CHECK(StreamFolder(stream(getpid(), "test_log")).read().view().state == RunState::running);
   CHECK(StreamFolder(stream(getpid(), "01_baseline")).read().view().state ==

@@ -34,9 +34,10 @@ std::int64_t values_of(const HeadLossShape& shape) {
 /// One field value after the other, as the kernels of the device do.
 template <typename Value>
 void make_fields(const DeviceFields& batch, const Value& value) {
-  for (std::int64_t use = 0; use < 2 * batch.samples; ++use) {
-    auto* const to = static_cast<float*>(use < batch.samples ? batch.input : batch.target) +
-                     use % batch.samples * batch.channels * batch.plane;
+  for (std::int64_t use = 0; use < (1 + batch.targets) * batch.samples; ++use) {
+    const bool is_input = use < batch.samples;
+    auto* const to = static_cast<float*>(is_input ? batch.input : batch.target) +
+                     (is_input ? use : use - batch.samples) * batch.channels * batch.plane;
     const std::int64_t from = batch.field_of[use] * batch.channels * batch.plane;
     for (std::int64_t channel = 0; channel < batch.channels; ++channel) {
       const std::int64_t offset = channel * batch.plane;
@@ -51,11 +52,11 @@ void make_fields(const DeviceFields& batch, const Value& value) {
 std::vector<Use> uses_of(const DeviceFields& batch) {
   const std::int64_t all = batch.samples * batch.channels * batch.plane;
   return {reads(batch.fields, 1),
-          reads(batch.field_of, 2 * batch.samples, sizeof(std::int32_t)),
+          reads(batch.field_of, (1 + batch.targets) * batch.samples, sizeof(std::int32_t)),
           reads(batch.mean, batch.channels),
           reads(batch.spread, batch.channels),
           writes(batch.input, all),
-          writes(batch.target, all),
+          writes(batch.target, batch.targets * all),
           writes(batch.nonfinite, 1, sizeof(std::int64_t))};
 }
 

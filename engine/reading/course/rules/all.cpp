@@ -38,7 +38,7 @@ const std::vector<Rule> kRules = {
    "ring_messages, ring_bytes, root_bytes, graph_pays, mesh_group",
    {number, choice}, {"name"}, {"tp", "dp", "global", "local", "compile_s", "saved_s", "every", "lesson",
     "preset", "set", "device", "mb", "gib", "gb_per_s", "samples_per_s", "gflop", "tflop_per_s", "percent",
-    "ranks", "order", "rank", "axis"}, formula_truth, nullptr, check_formula},
+    "ranks", "order", "rank", "axis", "cp", "pp", "ens", "read"}, formula_truth, nullptr, check_formula},
   {"gain",
    "share of the step of `other` by which its fields take longer than those of `base`, in %",
    {number}, {"base", "other", "of"}, {}, gain_truth, always_timed, check_unit<Quantity::share>},

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/find.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -116,15 +117,26 @@ double bytes_of_root(const RuleInput& input, Figures& figures) {
   return 2 * one_way;
 }
 
-/// The ranks that one works with along an axis: "1,5".
+/// The ranks that one works with along an axis, or several that are joined, or in a read group: "1,5".
 Truth mesh_group_truth(const RuleInput& input) {
   const auto whole = [&](const char* name) { return static_cast<int>(number_argument(input, name)); };
-  const int ranks = whole("ranks"), tp = whole("tp"), rank = whole("rank");
-  if (tp < 1 || ranks % tp != 0 || rank < 0 || rank >= ranks)
-    wrong_question(input, fmt::format("rank {} of {} with tp {} is none", rank, ranks, tp),
-                   "tp divides ranks");
-  const Mesh mesh(input.argument("order", "tp-cp-pp-dp"), {.tp = tp, .dp = ranks / tp}, ranks);
-  const std::vector<int> group = mesh.group_of(rank, input.argument("axis"));
+  const auto size = [&](const char* name) { return static_cast<int>(number_argument(input, name, 1)); };
+  const int ranks = whole("ranks"), rank = whole("rank");
+  MeshSizes sizes{.tp = whole("tp"), .cp = size("cp"), .pp = size("pp"), .ens = size("ens")};
+  const int model = std::min({sizes.tp, sizes.cp, sizes.pp}) < 1 ? 0 : sizes.tp * sizes.cp * sizes.pp;
+  if (model < 1 || ranks % model != 0 || rank < 0 || rank >= ranks)
+    wrong_question(input, fmt::format("rank {} of {} with models of {} ranks is none", rank, ranks, model),
+                   "tp x cp x pp divides ranks");
+  sizes.dp = ranks / model;
+  const Mesh mesh(input.argument("order", "tp-cp-pp-dp"), sizes, ranks);
+  const std::string axis = input.argument("axis");
+  std::vector<int> group;
+  if (axis == "read") {
+    for (const std::vector<int>& one : mesh.runs("tp-cp-pp", size("read")))
+      if (holds(one, rank)) group = one;
+  } else {
+    group = mesh.group_of(rank, axis);
+  }
   Truth out;
   out.accepted = {joined(group, ",")};
   out.figures = {{"value", joined(group)}};
