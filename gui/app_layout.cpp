@@ -51,8 +51,8 @@ void App::draw_left(const Data& data, Requests& ask) {
 
 void App::draw_view(const Data& data, View view, Requests& ask) {
   static constexpr DrawPanel* kDraws[kViews] = {
-      draw_watch,  draw_scene, draw_compare, draw_playground,  draw_timeline, draw_pipeline,
-      draw_memory, draw_maps,  draw_code,    draw_lesson_page, draw_run_form};
+      draw_watch, draw_scene,  draw_compare, draw_playground, draw_timeline,    draw_pipeline,
+      draw_mesh,  draw_memory, draw_maps,    draw_code,       draw_lesson_page, draw_run_form};
   kDraws[static_cast<std::size_t>(view)](ui_, data, state_, ask);
 }
 

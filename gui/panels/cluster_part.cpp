@@ -251,9 +251,10 @@ void draw_words(Ui& ui, const ClusterAnswer& answer) {
   for (std::size_t i = 0; i < study.orders.size(); ++i)
     ui.wrapped(study.order_sentence(i) + ".", Face::bold, ui.theme().text);
   const bool weak = answer.of.law == ScalingLaw::weak;
+  const std::string known = known_error(answer.earned, study.config);
   ui.note(fmt::format("{:g} samples {}. {}", study.clusters.front().points.front().batch,
                       weak ? "a GPU and step" : "a step of all GPUs",
-                      answer.earned.data_parallel ? "Known error: " + answer.earned.sentence() + "." : ""));
+                      known.empty() ? "" : "Known error: " + known + "."));
 }
 
 }  // namespace

@@ -35,6 +35,12 @@ double weighted_rms(std::span<const float> a, std::span<const float> b, std::int
   return weights > 0 ? std::sqrt(sum / weights) : 0;
 }
 
+std::vector<float> sizes_of(std::span<const float> values) {
+  std::vector<float> out(values.begin(), values.end());
+  for (float& value : out) value = std::fabs(value);
+  return out;
+}
+
 /// Limits that hold all of them; while one channel of one run plays they only grow, so that what changes is
 /// the forecast and not its scale.
 void set_limits(MapsState& maps, bool goes_on, MapLimits values, double error_most) {
@@ -47,8 +53,20 @@ void set_limits(MapsState& maps, bool goes_on, MapLimits values, double error_mo
   if (!(maps.error_most > 0)) maps.error_most = 1;
 }
 
-/// Errors are drawn around zero.
-bool is_signed(MapPart part) { return part == MapPart::error || part == MapPart::persistence_error; }
+/// What the colours of a map go over.
+struct MapScale {
+  double least = 0, most = 1;
+  MapColours colours = MapColours::sequential;
+};
+
+/// Errors are drawn around zero; spread and size of an error from zero on, by one scale.
+MapScale scale_of(const MapsState& maps, MapPart part) {
+  const bool beside = part == MapPart::persistence || part == MapPart::persistence_error;
+  if (beside && maps.drawn_spread) return {0, maps.spread_most};
+  if (part == MapPart::error || part == MapPart::persistence_error)
+    return {-maps.error_most, maps.error_most, MapColours::diverging};
+  return {maps.least, maps.most};
+}
 
 std::string channel_name(const RunEntry& run, int channel) {
   const auto at = static_cast<std::size_t>(channel);
@@ -94,6 +112,10 @@ void draw_map_tip(Ui& ui, const MapsState& maps, const Box& map, ImVec2 mouse) {
   }
   ui.text(fmt::format("{:>8}  error", engineering(values[2] - values[1], 3)), Face::mono_small);
   ui.text(fmt::format("{:>8}  persistence's error", engineering(values[0] - values[1], 3)), Face::mono_small);
+  if (set.has_spread()) {
+    const auto spread = static_cast<double>(set.of(3, maps.drawn_channel)[at]);
+    ui.text(fmt::format("{:>8}  spread of the members", engineering(spread, 3)), Face::mono_small);
+  }
   ImGui::EndTooltip();
 }
 
@@ -157,16 +179,22 @@ void draw_controls(Ui& ui, const RunEntry& run, const FieldSet& set, AppState& s
     state.maps.channel = static_cast<int>(std::ranges::find(names, name) - names.begin());
   ImGui::SameLine(0, ui.px(12));
   draw_player(ui, run.detail->field_steps, state.maps, at, state.now_s);
+  if (!set.has_spread()) return;
+  ImGui::SameLine(0, ui.px(12));
+  ui.checkbox("map spread", &state.maps.spread, "spread");
+  ui.tip("How far the members of the ensemble lie apart, beside how wrong their mean is");
 }
 
 std::string fields_csv(const MapsState& maps) {
   const FieldSet& set = *maps.drawn;
-  std::string csv = "row,column,input,target,prediction\n";
+  std::string csv = "row,column,input,target,prediction";
+  csv += set.has_spread() ? ",spread\n" : "\n";
   for (std::int64_t at = 0; at < set.rows * set.columns; ++at) {
     const auto value = [&](int which) {
       return set.of(which, maps.drawn_channel)[static_cast<std::size_t>(at)];
     };
-    csv += fmt::format("{},{},{},{},{}\n", at / set.columns, at % set.columns, value(0), value(1), value(2));
+    csv += fmt::format("{},{},{},{},{}", at / set.columns, at % set.columns, value(0), value(1), value(2));
+    csv += set.has_spread() ? fmt::format(",{}\n", value(3)) : "\n";
   }
   return csv;
 }
@@ -211,6 +239,10 @@ MapGrid grid_of(const Ui& ui, const FieldSet& set) {
 }
 
 std::array<std::string, kMapParts> titles_of(const MapsState& maps, const std::string& channel) {
+  if (maps.drawn_spread)
+    return {"Prediction: mean of the members, " + channel, "Its error: RMSE " + engineering(maps.rmse, 3),
+            "Spread of the members: " + engineering(maps.rms_spread, 3), "Size of the error",
+            "Target: the state after"};
   return {"Prediction, " + channel, "Its error: RMSE " + engineering(maps.rmse, 3),
           "Persistence: the state now", "Its error: RMSE " + engineering(maps.persistence_rmse, 3),
           "Target: the state after"};
@@ -225,10 +257,9 @@ void draw_part(Ui& ui, MapsState& maps, MapPart part, const Box& box, const std:
   ImGui::SetCursorScreenPos(least_of(box));
   ImGui::PushID(name.c_str());
   const bool hovered = ui.area("map " + name, {box.width(), box.height()}).hovered;
-  const bool error = is_signed(part);
-  const MapSpec spec{titles_of(maps, channel)[index], maps.pictures[index],
-                     error ? -maps.error_most : maps.least, error ? maps.error_most : maps.most,
-                     error ? MapColours::diverging : MapColours::sequential};
+  const MapScale scale = scale_of(maps, part);
+  const MapSpec spec{titles_of(maps, channel)[index], maps.pictures[index], scale.least, scale.most,
+                     scale.colours};
   ImGuiCanvas canvas = ui.canvas();
   canvas.fill(box, ui.theme().panel, ui.px(6));
   const auto paint = [&](Canvas& onto, const Box& in) { return paint_map(onto, ui.theme(), spec, in); };
@@ -245,7 +276,8 @@ void draw_score(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
                 const std::string& channel, std::int64_t step, const Box& box, Requests& ask) {
   MapsState& maps = state.maps;
   PlotSpec spec = rmse_plot(ui, state, run, channel);
-  spec.title = "All samples: " + channel + " RMSE (σ)";  // how good it was last is no matter of this step
+  spec.title = "All samples: " + channel +
+               (maps.drawn_spread ? " (σ)" : " RMSE (σ)");  // how good it was last is no matter of this step
   maps.link.log_x = state.settings.log_x;
   ImGui::SetCursorScreenPos(least_of(box));
   const auto paint = [&](Canvas& canvas, const Box& place) {
@@ -268,10 +300,13 @@ void draw_score(Ui& ui, AppState& state, const std::shared_ptr<const RunEntry>& 
 }  // namespace
 
 void update_pictures(MapsState& maps, const std::shared_ptr<const FieldSet>& set, int channel) {
-  if (maps.drawn == set && maps.drawn_channel == channel) return;
+  const bool spread = maps.spread && set->has_spread();
+  if (maps.drawn == set && maps.drawn_channel == channel && maps.drawn_spread == spread) return;
   const bool goes_on = maps.drawn && maps.drawn->run == set->run && maps.drawn_channel == channel;
+  if (!goes_on) maps.spread_most = 0;  // also where the spread is not drawn now
   maps.drawn = set;
   maps.drawn_channel = channel;
+  maps.drawn_spread = spread;
   const auto input = set->of(0, channel), target = set->of(1, channel), prediction = set->of(2, channel);
   const std::vector<float> error = difference(prediction, target);
   const std::vector<float> persistence_error = difference(input, target);
@@ -280,16 +315,28 @@ void update_pictures(MapsState& maps, const std::shared_ptr<const FieldSet>& set
   for (const auto* const shown : {&error, &persistence_error}) errors.see(*shown);
   set_limits(maps, goes_on, values, errors.size());
   const auto draw = [&](MapPart part, std::span<const float> shown) {
-    const bool is_error = is_signed(part);
+    const MapScale scale = scale_of(maps, part);
     maps.pictures[static_cast<std::size_t>(part)] =
-        draw_map(shown, static_cast<int>(set->rows), static_cast<int>(set->columns),
-                 is_error ? -maps.error_most : maps.least, is_error ? maps.error_most : maps.most,
-                 is_error ? MapColours::diverging : MapColours::sequential);
+        draw_map(shown, static_cast<int>(set->rows), static_cast<int>(set->columns), scale.least, scale.most,
+                 scale.colours);
   };
   draw(MapPart::prediction, prediction);
   draw(MapPart::error, error);
-  draw(MapPart::persistence, input);
-  draw(MapPart::persistence_error, persistence_error);
+  if (spread) {
+    const auto members = set->of(3, channel);
+    const std::vector<float> zero(members.size(), 0), size = sizes_of(error);
+    MapLimits both;
+    both.see(members);
+    both.see(size);
+    maps.spread_most = std::max(maps.spread_most, both.size());
+    if (!(maps.spread_most > 0)) maps.spread_most = 1;
+    maps.rms_spread = weighted_rms(members, zero, set->rows, set->columns);
+    draw(MapPart::persistence, members);
+    draw(MapPart::persistence_error, size);
+  } else {
+    draw(MapPart::persistence, input);
+    draw(MapPart::persistence_error, persistence_error);
+  }
   draw(MapPart::target, target);
   maps.rmse = weighted_rms(prediction, target, set->rows, set->columns);
   maps.persistence_rmse = weighted_rms(input, target, set->rows, set->columns);

@@ -58,8 +58,8 @@ void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView
 void save_drawing(Ui& ui, const Box& box, const std::string& name, const std::function<std::string()>& csv,
                   const std::function<void(Canvas&, const Box&)>& paint, Requests& ask);
 
-/// Draws the maps again when channel or fields changed, with equal limits and signed errors; both RMSE are
-/// weighted by latitude.
+/// Draws the maps again when channel or fields changed, with equal limits and signed errors; both RMSE, and
+/// the spread of an ensemble, are weighted by latitude.
 void update_pictures(MapsState& maps, const std::shared_ptr<const FieldSet>& set, int channel);
 
 /// The run that the form describes.

@@ -19,6 +19,8 @@ DrawPanel draw_playground;
 DrawPanel draw_timeline;
 /// A step of all ranks of a pipeline in one picture, and what each of them held meanwhile.
 DrawPanel draw_pipeline;
+/// The ranks of a run on their nodes, their groups along each axis, and what links carry in a step.
+DrawPanel draw_mesh;
 /// What a step held in memory, by category: of the chosen run, or of the ticked ones beside each other.
 DrawPanel draw_memory;
 /// Input, target, prediction and error of one validation sample, channel by channel.

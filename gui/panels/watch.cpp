@@ -90,6 +90,12 @@ PlotSpec rmse_plot(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
   spec.legend = false;
   spec.from_zero = true;
   if (!run->detail) return spec;
+  if (run->detail->series.find("valid/spread_" + channel)) {  // an ensemble: its mean's error is the skill
+    spec.lines.front().label = "error of the mean";
+    add_line(spec, state, run, ("valid/spread_" + channel).c_str(), "spread", theme.series[1], Mark::square);
+    add_line(spec, state, run, ("valid/crps_" + channel).c_str(), "CRPS", theme.series[2], Mark::none);
+    spec.legend = true;
+  }
   for (const char* const other : {"persistence", "climatology"}) {
     const CurveRef curve = run->detail->series.find(fmt::format("valid/{}_rmse_{}", other, channel));
     if (curve && curve.curve->y.back() > 0) {
@@ -125,8 +131,9 @@ std::vector<PlotSpec> main_plots(Ui& ui, AppState& state, const std::shared_ptr<
     add_line(out.back(), state, run, curve, label, ui.theme().series[colour], Mark::square);
     out.back().legend = true;
   };
-  add("loss", "Loss (relative L2)", empty_text(*run, "The first loss comes with the first step."),
-      "train/loss", "training", 0);
+  const bool has_members = run->detail && run->detail->series.find("valid/members");
+  add("loss", has_members ? "Loss: CRPS, in validation relative L2" : "Loss (relative L2)",
+      empty_text(*run, "The first loss comes with the first step."), "train/loss", "training", 0);
   add_second("valid/loss", "validation", 1);
   out.back().from_zero = false;
   add("throughput", throughput_title(), empty_text(*run, "It is measured step by step."),

@@ -13,11 +13,11 @@ namespace isobar {
 namespace {
 
 constexpr std::array<const char*, kViews> kViewNames = {"watch",    "scene",    "compare", "predict",
-                                                        "timeline", "pipeline", "memory",  "maps",
-                                                        "code",     "lesson",   "run"};
+                                                        "timeline", "pipeline", "mesh",    "memory",
+                                                        "maps",     "code",     "lesson",  "run"};
 constexpr std::array<const char*, kViews> kViewTitles = {"Watch",    "Scene",    "Compare", "Predict",
-                                                         "Timeline", "Pipeline", "Memory",  "Maps",
-                                                         "Code",     "Lesson",   "Settings"};
+                                                         "Timeline", "Pipeline", "Mesh",    "Memory",
+                                                         "Maps",     "Code",     "Lesson",  "Settings"};
 
 }  // namespace
 
@@ -32,6 +32,7 @@ const char* view_title(View view, const LessonInfo* lesson) {
 bool suits(View view, const LessonInfo& lesson) {
   if (view == View::scene) return scene_of(lesson) != nullptr;
   if (view == View::pipeline) return honours(lesson, "mesh.pp");
+  if (view == View::mesh) return honours(lesson, "mesh.order") || honours(lesson, "mesh.shard");
   if (view == View::predict || view == View::maps || view == View::memory) return !lesson.stands_alone;
   return true;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analyse/mesh_figures.h"
 #include "analyse/pipeline_run.h"
 #include "analyse/run_verdict.h"
 #include "analyse/timeline.h"
@@ -29,8 +30,8 @@ namespace isobar {
 
 class Error;
 
-enum class View { watch, scene, compare, predict, timeline, pipeline, memory, maps, code, lesson, run };
-inline constexpr int kViews = 11;
+enum class View { watch, scene, compare, predict, timeline, pipeline, mesh, memory, maps, code, lesson, run };
+inline constexpr int kViews = 12;
 /// "watch", "compare", ... as the command line and the tabs call them.
 const char* view_name(View view);
 /// "Watch", "Compare", ...; that of `run` is "Settings", that of `scene` what the lesson calls it.
@@ -162,14 +163,16 @@ struct MapsState {
   int channel = -1;        ///< -1 = the one that is watched
   bool playing = false;    ///< one validation after the other
   double next_s = 0;       ///< when the next one is due
+  bool spread = true;      ///< an ensemble's spread, and the size of its error, in the place of persistence
   PlotLink link;
   PlotView view;
   // What was drawn last, and from what.
   std::shared_ptr<const FieldSet> drawn;
   int drawn_channel = -1;
   std::shared_ptr<const Picture> pictures[kMapParts];
-  double least = 0, most = 0, error_most = 0;
-  double rmse = 0, persistence_rmse = 0;
+  bool drawn_spread = false;
+  double least = 0, most = 0, error_most = 0, spread_most = 0;
+  double rmse = 0, persistence_rmse = 0, rms_spread = 0;
 
   bool is_due(double now_s) const { return playing && now_s >= next_s; }
 };
@@ -197,6 +200,18 @@ struct PipelineViewState {
   StepRange made_over;
   std::optional<PipelineRun> made;
   std::vector<std::string> sentences;
+  std::string problem;
+};
+
+struct MeshViewState {
+  std::string axis;  ///< whose groups alone are drawn; "" = those of all
+  int per_node = 0;  ///< ranks of a node; 0 = as they ran
+  int pointed = -1;  ///< rank below the pointer in the last frame
+  // What was worked out last, and from what.
+  std::string run;
+  std::shared_ptr<const RanksView> ranks;
+  int made_per_node = 0;
+  std::optional<MeshFigures> made;
   std::string problem;
 };
 
@@ -303,6 +318,7 @@ struct AppState {
   CompareState compare;
   TimelineState timeline;
   PipelineViewState pipeline;
+  MeshViewState mesh;
   MemoryViewState memory;
   MapsState maps;
   PlayState play;

@@ -63,6 +63,42 @@ TEST_CASE("Forecast and persistence are scored by one formula and drawn with equ
         map_colour(MapColours::sequential, std::floor(0.5 * 255) / 255));
 }
 
+TEST_CASE("An ensemble's spread stands beside the size of its error, by one scale, or persistence does") {
+  MapsState maps;
+  // input, target, prediction and spread of two places
+  const auto set = shared(set_of("a", {0, 4, 2, 2, 1, 4, 0.5F, 1}));
+  REQUIRE(set->has_spread());
+  update_pictures(maps, set, 0);
+  CHECK(maps.drawn_spread);
+  CHECK(maps.spread_most == 2);  // the error of 2
+  CHECK(first_pixel(maps, MapPart::persistence) ==
+        map_colour(MapColours::sequential, std::floor(0.25 * 255) / 255));
+  CHECK(first_pixel(maps, MapPart::persistence_error) ==
+        map_colour(MapColours::sequential, std::floor(0.5 * 255) / 255));
+  maps.spread = false;
+  update_pictures(maps, set, 0);
+  CHECK_FALSE(maps.drawn_spread);
+  CHECK(first_pixel(maps, MapPart::persistence) == map_colour(MapColours::sequential, 0));
+  maps.spread = true;
+  update_pictures(maps, shared(set_of("a", {0, 4, 2, 2, 1, 4})), 0);
+  CHECK_FALSE(maps.drawn_spread);  // there is none
+}
+
+TEST_CASE("A spread's scale begins anew with another run, though it was not drawn when that was chosen") {
+  MapsState maps;
+  const auto wide = shared(set_of("a", {0, 4, 2, 2, 1, 8, 0.5F, 9})),
+             narrow = shared(set_of("b", {0, 4, 2, 2, 1, 4, 1, 1}));
+  update_pictures(maps, wide, 0);
+  CHECK(maps.spread_most == 9);
+  maps.spread = false;
+  update_pictures(maps, wide, 0);
+  CHECK(maps.spread_most == 9);  // that run is looked at still
+  update_pictures(maps, narrow, 0);
+  maps.spread = true;
+  update_pictures(maps, narrow, 0);
+  CHECK(maps.spread_most == 2);
+}
+
 TEST_CASE("While one channel of one run is looked at its limits only grow; another begins anew") {
   MapsState maps;
   update_pictures(maps, shared(set_of("a", {0, 1, 0, 1, 9, -9})), 0);
@@ -125,6 +161,32 @@ TEST_CASE(
   const Box track = window.box("map step");
   window.click_at(track.x0 + 4, (track.y0 + track.y1) / 2);
   CHECK(shows(10));
+}
+
+TEST_CASE("The maps of an ensemble have a box to tick for its spread, those of one forecast have none") {
+  const TempFolder one, several;
+  write_fields(write_run(one, {.name = "one"}), 40, 1);
+  {
+    Headless plain(options_in(one));
+    plain.settle();
+    plain.click("Maps");
+    plain.settle();
+    REQUIRE(plain.state().maps.drawn);
+    CHECK_FALSE(plain.has("map spread"));
+  }
+  write_npy(RunFolder{write_run(several, {.name = "one"})}.fields_file(40),
+            std::vector<std::int64_t>{4, kChannels, kRows, kColumns},
+            std::vector<float>(4 * kChannels * kRows * kColumns, 0.5F));
+  Headless window(options_in(several));
+  window.settle();
+  window.click("Maps");
+  window.settle();
+  REQUIRE(window.has("map spread"));
+  CHECK(window.state().maps.drawn_spread);
+  CHECK(window.state().maps.rms_spread == Approx(0.5));
+  window.click("map spread");
+  window.settle();
+  CHECK_FALSE(window.state().maps.drawn_spread);
 }
 
 TEST_CASE("Maps open on the channel that is watched") {
