@@ -39,7 +39,8 @@ inline ProcessResult resume_ranks(int ranks, const std::filesystem::path& run_di
 }
 
 inline std::vector<Json> stream_of(const std::filesystem::path& run_dir, int rank) {
-  const std::filesystem::path file = run_dir / ("rank-000" + std::to_string(rank) + ".jsonl");
+  const std::string number = std::to_string(10000 + rank).substr(1);
+  const std::filesystem::path file = run_dir / ("rank-" + number + ".jsonl");
   std::vector<Json> out;
   if (!std::filesystem::exists(file)) return out;
   std::istringstream text(read_text_file(file, 100'000'000));
@@ -51,7 +52,7 @@ inline std::vector<Json> stream_of(const std::filesystem::path& run_dir, int ran
 inline std::map<int, double> joint_losses(const std::filesystem::path& run_dir) {
   std::map<int, std::map<int, double>> by_step;
   std::map<int, std::int64_t> attempts;
-  for (int rank = 0; rank < 8; ++rank) {
+  for (int rank = 0; rank < 16; ++rank) {
     std::int64_t attempt = 0;
     for (const Json& line : stream_of(run_dir, rank)) {
       if (line["kind"] == "run") attempt = line["attempt"].as_integer();
