@@ -135,7 +135,7 @@ class PrefetchedRing final : public Loader {
 
   Batch load(std::int64_t position) override {
     for (std::int64_t i = static_cast<std::int64_t>(buffers_.size()); i < kBuffers; ++i)
-      buffers_.push_back(at::empty(both_shape(ring_.dataset(), batch_size()), at::kFloat));
+      buffers_.push_back(at::empty(batch_shape(ring_.dataset(), batch_size()), at::kFloat));
     std::span<const std::byte> bytes = next_of_part(position);
     if (bytes.empty()) bytes = next_of_part(position);  // a batch of an epoch that was not read ahead
     for (const at::Tensor& buffer : buffers_)

@@ -35,8 +35,9 @@ class AskedRule {
     question_.kind = kind;
     return *this;
   }
-  AskedRule& choice(const std::string& key, const std::string& text) {
-    question_.choices.push_back({key, text});
+  AskedRule& choice(const std::string& key, const std::string& text,
+                    const std::vector<std::string>& shows = {}) {
+    question_.choices.push_back({key, text, shows});
     return *this;
   }
   AskedRule& with(const std::string& argument, const std::vector<std::string>& values) {

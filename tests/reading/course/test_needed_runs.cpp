@@ -335,6 +335,7 @@ TEST_CASE("commands of pages, hints and things to try have settings that load") 
         const bool runs_here = command[1] == "run";
         bool is_cpu = true;
         Settings settings;
+        int model = 1;  // ranks: those that predict takes
         for (const auto& option : matches_of(command[3], "--([a-z]+) (\\S+)")) {
           const std::string& value = option[2];
           is_cpu = is_cpu && option[1] != "cluster" && option[1] != "device";
@@ -342,11 +343,14 @@ TEST_CASE("commands of pages, hints and things to try have settings that load") 
           if (option[1] == "ranks" && runs_here && number_of<int>(value))
             settings.sets.push_back("run.ranks=" + value);
           if (option[1] != "set") continue;
-          // predict takes the ranks of one model, and the limit as a question of its own.
-          if (!runs_here && value.starts_with("mesh.pp="))
-            settings.sets.push_back("run.ranks=" + value.substr(8));
+          // predict takes the limit as a question of its own.
+          for (const char* const axis : {"mesh.tp=", "mesh.cp=", "mesh.pp=", "mesh.gpus_per_model="}) {
+            if (value.starts_with(axis))
+              model *= number_of<int>(value.substr(value.find('=') + 1)).value_or(1);
+          }
           if (runs_here || !value.starts_with("run.memory_cap=")) settings.sets.push_back(value);
         }
+        if (!runs_here && model > 1) settings.sets.push_back("run.ranks=" + std::to_string(model));
         const auto device = [&] { return std::string(is_cpu ? "cpu" : "cuda"); };
         CHECK_NOTHROW(load_config(project_home(), lesson, settings, preset_device_kind(settings, device)));
         ++loaded;

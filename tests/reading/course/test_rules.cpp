@@ -4,142 +4,13 @@
 #include <map>
 #include <set>
 
+#include "all_runs.h"
 #include "asked_rule.h"
 #include "config/lesson.h"
-#include "made_all_reduce.h"
-#include "made_descent.h"
-#include "record/json_line.h"
-#include "support/made_memory.h"
-#include "support/made_pipeline.h"
-#include "support/made_ranks.h"
-#include "support/made_runs.h"
-#include "support/made_spans.h"
 
 using namespace isobar;
 
 namespace {
-
-/// Runs that every rule can be asked about: two that are fit, one that was stopped.
-class AllRuns {
- public:
-  AllRuns() {
-    MadeSteps made{.keys = {{"data.workers", "1"}},
-                   .more = {{"forward_host_us", 900}},
-                   .notes = JsonLine("note").add("text", "memory").add("activations_bytes", 1 << 20).text(),
-                   .persistence = 0.5,
-                   .score_every = 16};
-    good = runs_.add_three("good", made);
-    for (const char* const repeat : {"good1", "good2", "good3"})
-      write_memory(good.parent_path() / repeat, made_memory());
-    MadeSpans spans;
-    for (int step = 0; step < 4; ++step)
-      spans.span(step, "loop", "forward", 100 * step, 90).span(step, "upload", "copy", 100 * step + 10, 20);
-    write_file_whole(good / "rank-0000.spans.jsonl",
-                     std::string_view("" + MadeSpans().attempt(0).text() + spans.text()));
-    made.keys["data.workers"] = "2";
-    made.factor = 1.2;
-    one_off = runs_.add_three("off-workers", made);
-    made.factor = 2;
-    made.keys["amp.mode"] = "\"tf32\"";
-    both_off = runs_.add_three("before-all", made);
-    made.factor = 1.5;
-    made.keys["data.workers"] = "1";
-    mode_off = runs_.add_three("off-mode", made);
-    made.keys = {{"data.workers", "2"}, {"data.seed", "2"}};
-    made.loss_factor = 2;
-    other = runs_.add_three("other", made);
-    // From step 10 on scores rise and training losses fall, which end above the first all the same.
-    const auto loss = [](int step) {
-      return step % 5 == 0 ? 2 + 0.1 * std::abs(step - 10) : 10 - 0.2 * step;
-    };
-    rising_losses = runs_.add("rising", {.keys = {{"data.workers", "4"}}, .loss = loss, .score_every = 5});
-    less_memory = runs_.add("less_memory", {.keys = {{"data.workers", "5"}}});
-    write_memory(good, made_memory());
-    write_memory(other, made_memory());
-    write_memory(less_memory, made_memory({.blocks = 1}));
-    stopped = runs_.add("stopped", {.end = "stopped", .keys = {{"data.workers", "3"}}});
-    one_rank = ranks("one", 1);
-    two_ranks = ranks("two", 2);
-    gpipe = pipeline("gpipe", PipelineForm::gpipe);
-    one_f_one_b = pipeline("1f1b", PipelineForm::one_f_one_b);
-    early = traced("early", 10'000);
-    late = traced("late", 50'000);
-    one_path = descents_.add_three("one", {.sets = {"train.global_batch=1000"}});
-    rank_paths = descents_.add("ranks", {.ranks = 2});
-    rising = descents_.add("rising", {.sets = {"train.global_batch=1000", "optim.lr=0.9"}});
-    ring = all_reduces_.linked("ring");
-    tree = all_reduces_.linked("tree", {"comm.algorithm=tree"});
-    small = descents_.add_three("small", {.sets = {"train.global_batch=10"}});
-  }
-
-  std::filesystem::path good, other, stopped, one_rank, two_ranks, early, late, one_path, rank_paths, rising,
-      small, ring, tree, one_off, mode_off, both_off, rising_losses, less_memory, gpipe, one_f_one_b;
-
- private:
-  std::filesystem::path ranks(const std::string& name, int world) {
-    for (const int i : {2, 1, 0}) {
-      const auto run = runs_.path() / (name + std::to_string(i));
-      std::filesystem::create_directory(run);
-      MadeRanks made{.world = world, .step_us = 100'000 * world + 100 * i};
-      made.config = "[run]\nranks = " + std::to_string(world) + "\n";
-      made.more = [](int, int, JsonLine& line) {
-        line.add("forward_us", 50'000).add("comm_us", 10'000).add("comm_total_us", 20'000);
-        line.add("error_norm", 2).add("mean_error_norm", 1);
-      };
-      made.notes = [](int) {
-        std::string out;
-        for (const int step : {1, 2})
-          out += JsonLine("note").add("text", "replicas").add("step", step).add("apart", 0.1).text();
-        return out;
-      };
-      made.write(run);
-    }
-    return runs_.path() / (name + "0");
-  }
-
-  std::filesystem::path pipeline(const std::string& name, PipelineForm form) {
-    std::filesystem::create_directory(runs_.path() / name);
-    MadePipeline{.form = form, .steps = 12}.write(runs_.path() / name);
-    return runs_.path() / name;
-  }
-
-  /// Of two ranks, whose one bucket is under way from then on, beside a backward of 50 ms.
-  std::filesystem::path traced(const std::string& name, int begin_us) {
-    MadeSpans spans;
-    spans.attempt(0);
-    for (int step = 0; step < 20; ++step) {
-      spans.span(step, "loop", "backward", 100'000 * step, 50'000);
-      spans.span(step, "loop", "comm", 100'000 * step + 50'000, 50'000);
-      spans.span(step, "bucket.0", "all-reduce", 100'000 * step + begin_us, 45'000);
-    }
-    for (const int i : {2, 1, 0}) {
-      const auto run = runs_.path() / (name + std::to_string(i));
-      std::filesystem::create_directory(run);
-      MadeRanks made{.step_us = 100'000 + 100 * i, .config = "[comm]\nsync = \"" + name + "\"\n"};
-      made.more = [](int, int, JsonLine& line) {
-        line.add("comm_us", 10'000)
-            .add("comm_total_us", 45'000)
-            .add("comm_calls", 1)
-            .add("wire_bytes", 1'000)
-            .add("local_square", 5)
-            .add("mean_square", 3);
-      };
-      made.notes = [](int) {
-        JsonLine note("note");
-        note.add("text", "probe").add("latency_us", 10).add("algbw_gb_per_s", 1).add("busbw_gb_per_s", 1);
-        return note.text();
-      };
-      made.write(run);
-      write_file_whole(run / "rank-0000.spans.jsonl", std::string_view(spans.text()));
-      write_memory(run, made_memory());
-    }
-    return runs_.path() / (name + "0");
-  }
-
-  MadeRuns runs_;
-  MadeDescents descents_;
-  MadeAllReduces all_reduces_;
-};
 
 struct RuleCase {
   const char* rule;
@@ -157,6 +28,8 @@ struct RuleCase {
     made_memory,
     made_pipeline,
     pipelines,
+    contexts,
+    meshes,
     traced,
     paths,
     path_of_ranks,
@@ -180,6 +53,17 @@ const With kFits = {
 const With kMadeAllReduce = {
     {"times", {"1.1"}}, {"wins", {"comm.algorithm=ring"}}, {"differ", {"comm.algorithm"}}};
 const With kOrders = {{"from", {"gpipe"}}, {"to", {"1f1b"}}, {"ranks", {"4"}}, {"parts", {"8"}}};
+const With kWays = {{"lesson", {"17_groups"}},
+                    {"preset", {"base"}},
+                    {"ranks", {"4"}},
+                    {"gib", {"40"}},
+                    {"set", {"train.global_batch=16", "amp.mode=bf16"}},
+                    {"ways", {"dp mesh.tp=1", "tp mesh.tp=4"}}};
+const With kDirections = {{"base", {"w1"}}, {"other", {"w2"}}, {"of", {"valid_loss", "skipped"}}};
+const With kRefused = {{"lesson", {"17_groups"}},
+                       {"set", {"run.ranks=8", "mesh.gpus_per_model=3", "train.global_batch=8"}},
+                       {"key", {"model"}},
+                       {"at", {"models"}}};
 using R = RuleCase::Runs;
 const std::vector<RuleCase> kRuleCases = {
     {"best", {}, "workers", R::pair},
@@ -191,14 +75,17 @@ const std::vector<RuleCase> kRuleCases = {
     {"all_reduce_ratio", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::all_reduces},
     {"all_reduce_sums", {{"run", {"w1"}}}, "", R::all_reduces},
     {"apart_since_update", {{"run", {"w2"}}}, "", R::ranks},
+    {"axes_on_links", {{"node", {"4"}}, {"bytes", {"tp 9", "dp 1"}}}, "", R::meshes},
     {"bandwidth_falls", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::all_reduces},
     {"block_activations", {{"run", {"w1"}}}, "MB", R::pair},
     {"blocks_beside", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
+    {"both_directions", kDirections, "", R::pair},
     {"bound_by", {{"run", {"w1"}}}, "", R::pair},
     {"buffers_apart", {{"run", {"w2"}}}, "", R::ranks},
     {"calculation", {{"is", {"2 * 4"}}, {"beside", {"half 4 / 2"}}}, "GPUs", R::none},
     {"chunk_owner", {{"run", {"w1"}}, {"rank", {"1"}}}, "", R::all_reduces},
     {"compression_ratio", {{"preset", {"base"}}}, "x", R::none},
+    {"cp_wire", {{"run", {"w1"}}}, "MB", R::contexts},
     {"curve", {{"healthy", {"w1"}}, {"fault", {"w2"}}}, "", R::pair},
     {"descent_best", {{"what", {"turn"}}}, "", R::paths},
     {"error_growth", {{"run", {"w2"}}}, "", R::ranks},
@@ -206,6 +93,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"first_apart", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::pair},
     {"first_fit", {{"of", {"norms 3", "others 2"}}, {"most", {"4"}}}, "", R::none},
     {"fits_by", kFits, "", R::none},
+    {"fits_fastest", kWays, "", R::none},
     {"fixed", {{"key", {"norms"}}}, "", R::none},
     {"formula", {{"name", {"gpus_for_mesh"}}, {"tp", {"2"}}, {"dp", {"2"}}}, "GPUs", R::none},
     {"gradient_spread", {{"base", {"w1"}}, {"other", {"w2"}}}, "x", R::paths},
@@ -247,6 +135,7 @@ const std::vector<RuleCase> kRuleCases = {
     {"schedule_check", {{"rows", {"0F0,0B0"}}, {"key", {"runs"}}}, "", R::none},
     {"schedules_beside", kOrders, "", R::none},
     {"sends_and_holds", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
+    {"settings_check", kRefused, "", R::none},
     {"skill", {{"run", {"w1"}}}, "", R::pair},
     {"skips", {}, "", R::pair},
     {"slow_reason", {{"base", {"w1"}}, {"other", {"w2"}}}, "", R::traced},
@@ -294,6 +183,14 @@ AskedRule asked_well(const RuleCase& one, const AllRuns& all) {
           .made(all.two_ranks);
     case R::pipelines:
       return asked(one, all.gpipe, all.one_f_one_b, "15_pipeline");
+    case R::contexts:
+      return asked(one, all.context, all.context, "16_context_parallel");
+    case R::meshes:
+      return AskedRule(one.rule, one.with, one.unit)
+          .of_lesson("17_groups")
+          .choice("in", "tp inside", {"run.ranks=8", "mesh.tp=2", "mesh.order=tp-dp", "train.global_batch=8"})
+          .choice("out", "tp outside",
+                  {"run.ranks=8", "mesh.tp=2", "mesh.order=dp-tp", "train.global_batch=8"});
     case R::made_pipeline:
       return AskedRule(one.rule, one.with, one.unit).of_lesson("15_pipeline").made(all.gpipe);
     case R::made_three:
@@ -344,7 +241,7 @@ TEST_CASE("every rule that asks runs says which one is missing or was stopped, a
   for (const Rule& rule : all_rules()) {
     const RuleCase& one = case_of(rule);
     INFO(rule.name);
-    if (one.runs == RuleCase::Runs::none) continue;
+    if (one.runs == RuleCase::Runs::none || one.runs == RuleCase::Runs::meshes) continue;
     const AskedRule without = AskedRule(one.rule, one.with, one.unit).missing("w1").missing("w2");
     const AskedRule unfit = std::string_view(one.rule).starts_with("made")
                                 ? AskedRule(one.rule, one.with).made(all.stopped)

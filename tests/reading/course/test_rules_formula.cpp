@@ -66,7 +66,23 @@ TEST_CASE("a group of a mesh is the ranks that differ along its axis") {
   CHECK(group("tp-cp-pp-dp", "tp").accepted() == Keys{"4,5,6,7"});
   CHECK(group("dp-tp", "tp").accepted() == Keys{"1,3,5,7"});
   CHECK(group("dp-tp", "tp").truth().figures.at("value") == "1, 3, 5, 7");
-  CHECK_THAT(error_of([&] { group("tp-dp", "tp", "8").truth(); }), says("rank 8 of 8 with tp 4 is none"));
+  CHECK_THAT(error_of([&] { group("tp-dp", "tp", "8").truth(); }),
+             says("rank 8 of 8 with models of 4 ranks is none"));
+  const auto groups = [](const std::string& axis, const std::string& tp = "1") {
+    return formula("mesh_group", {{"ranks", {"8"}},
+                                  {"tp", {tp}},
+                                  {"cp", {"2"}},
+                                  {"ens", {"2"}},
+                                  {"read", {"2"}},
+                                  {"rank", {"5"}},
+                                  {"axis", {axis}}})
+        .kind(AnswerKind::choice);
+  };
+  CHECK(groups("ens").accepted() == Keys{"5,7"});
+  CHECK(groups("data").accepted() == Keys{"1,5"});
+  CHECK(groups("tp-cp-pp-ens").accepted() == Keys{"4,5,6,7"});
+  CHECK(groups("read").accepted() == Keys{"4,5"});
+  CHECK_THAT(error_of([&] { groups("ens", "3").truth(); }), says("models of 6 ranks is none"));
 }
 
 TEST_CASE("what is fixed is one of the choices") {
