@@ -50,7 +50,7 @@ is_elf() { [ "$(head -c 4 "$1" | tail -c 3)" = ELF ]; }
 tests="gpu kernels fused model golden train comm ring data products"
 travels() { # travels PROGRAM
   case $1 in
-    isobar-gui | isobar-browser | bench_gui | bench_gui_tab | bench_telemetry* | bench_emulated | bench_compress | bench_zero | bench_pipeline) return 1 ;;  # these need a display's libraries, or measure what needs no GPU
+    isobar-gui | isobar-browser | bench_gui | bench_gui_tab | bench_telemetry* | bench_emulated | bench_compress | bench_zero | bench_pipeline | bench_context) return 1 ;;  # these need a display's libraries, or measure what needs no GPU
     test_*) [[ " $tests " = *" ${1#test_} "* ]] ;;
     isobar-* | make_fields | bench_* | [0-9][0-9]_*) ;;
     *) return 1 ;;

@@ -29,6 +29,7 @@ lives|first-steps|10|120|first|run 05_fusion --preset cpu_micro $synthetic --set
 lives|fused|80|240|beside|tests [#test_fused]|-
 lives|kernels|10|120|then|tests [#test_kernels]|-
 lives|memory|10|90|then|tests [#test_memory]|-
+lives|context|10|90|then|tests [#test_context]|-
 lives|nccl|10|90|then|tests [#test_nccl]|-
 lives|attention|20|150|alone|peer device_probe.py cuda \$folder/attention.jsonl|peer device_probe.py cpu \$folder/attention.jsonl
 lives|timers|8|90|alone|tests [#test_timers]|-
@@ -70,22 +71,30 @@ TABLE
   done
   # What lessons 13 and 14 ask about memory: states of one rank, and activations that are computed again.
   for way in none cheap selective block; do
-    printf 'course|checkpoint-%s-14|15|120|alone|recorded 14_checkpointing checkpoint-%s %s|' $way $way \
+    printf 'course|checkpoint-%s-14|10|120|alone|recorded 14_checkpointing checkpoint-%s %s|' $way $way \
       "$base --set model.checkpoint=$way --set train.steps=30 --set run.device=cuda"
     if [ $way != block ]; then echo -; else
       echo "recorded 14_checkpointing rehearsed-checkpoint-block --preset cpu_micro $synthetic --set model.checkpoint=block --set train.steps=6 --set run.device=cpu"
     fi
   done
-  printf 'course|passes-14|15|120|alone|recorded 14_checkpointing passes %s|-\n' \
+  printf 'course|passes-14|10|120|alone|recorded 14_checkpointing passes %s|-\n' \
     "$base --set model.checkpoint=none --set train.accumulate=4 --set train.steps=30 --set run.device=cuda"
   for way in 3 0; do
-    printf 'course|zero-%s-13|15|120|alone|recorded 13_zero zero-%s %s|-\n' $way $way "$base --set mesh.zero=$way --set train.steps=30 --set run.device=cuda"
+    printf 'course|zero-%s-13|10|120|alone|recorded 13_zero zero-%s %s|-\n' $way $way "$base --set mesh.zero=$way --set train.steps=30 --set run.device=cuda"
   done
-  printf 'course|offload-13|25|150|alone|recorded 13_zero offload %s|-\n' \
+  printf 'course|offload-13|10|150|alone|recorded 13_zero offload %s|-\n' \
     "$base --set mesh.zero=1 --set mesh.offload=optimizer --set train.steps=20 --set run.device=cuda"
+  # A window of attention on one GPU, members of an ensemble side by side, and forecasts one behind the other.
+  for way in 0 90; do
+    printf 'course|window-%s-16|10|120|alone|recorded 16_context_parallel window-%s %s|-\n' $way $way "$base --set model.window=$way --set train.steps=30 --set run.device=cuda"
+  done
+  printf 'course|members-17|10|120|alone|recorded 17_groups members %s|-\n' \
+    "$base --set train.global_batch=4 --set mesh.members_per_device=4 --set train.steps=20 --set run.device=cuda"
+  printf 'course|rollout-17|10|120|alone|recorded 17_groups rollout %s|' "$base --set train.global_batch=4 --set train.rollout=2 --set train.steps=20 --set run.device=cuda"
+  echo "recorded 17_groups rehearsed-rollout --preset cpu_micro $synthetic --set train.rollout=2 --set train.steps=6 --set run.device=cpu"
   # All stages on one GPU: micro-batches one behind the other, and what it costs to take backward apart.
   for way in 1f1b zb_h1; do
-    printf 'course|pipeline-%s-15|15|120|alone|recorded 15_pipeline pipeline-%s %s|' $way $way \
+    printf 'course|pipeline-%s-15|10|120|alone|recorded 15_pipeline pipeline-%s %s|' $way $way \
       "$base --set mesh.schedule=$way --set train.steps=30 --set run.device=cuda"
     if [ $way != zb_h1 ]; then echo -; else
       echo "recorded 15_pipeline rehearsed-pipeline-zb_h1 --preset cpu_micro $synthetic --set mesh.schedule=zb_h1 --set train.steps=6 --set run.device=cpu"

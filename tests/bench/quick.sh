@@ -11,6 +11,7 @@ words=(--quick --json)
 [ "$2" != compress ] || words+=(--mbit 1000)
 [ "$2" != zero ] || words+=(--preset cpu_micro --ranks 2)
 [ "$2" != pipeline ] || words+=(--preset cpu_micro --ranks 2 --parts 4 --batch 4 --blocks 4)
+[ "$2" != context ] || words+=(--preset cpu_micro --ranks 2)
 [ "$2" != start ] || [ -d "$prefix/data/fields-72x144-v1" ] || { echo "skipped: no data set; ./isobar run 01_baseline makes it"; exit 77; }
 recorded=$(dirname "$0")/results/$2.json
 [ ! -f "$recorded" ] || words+=(--against "$recorded")
@@ -23,7 +24,7 @@ assert result["bench"] == sys.argv[1]
 pairs = [row for row in result["rows"] if "ratio" in row]
 assert pairs and all(row["ratio_min"] <= row["ratio"] <= row["ratio_max"] for row in pairs), result["rows"]
 divided = [row for row in pairs if "divided" in row]
-assert (sys.argv[1] == "pipeline") == bool(divided), result["rows"]
+assert (sys.argv[1] in ("pipeline", "context")) == bool(divided), result["rows"]
 assert all(row["divided_min"] <= row["divided"] <= row["divided_max"] for row in divided), divided
 assert "--against" not in sys.argv or result["against"]["rows"] or result["against"]["only_now"], result["against"]
 print(len(result["rows"]), "rows")

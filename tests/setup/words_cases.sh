@@ -88,7 +88,7 @@ case_bench_names() {
   isobar bench strat
   expect "code 2" [ "$CODE" = 2 ]
   expect "the nearest" says "did you mean st"
-  expect "all names" says "the benches: step start loader fusion rungs comm ddp compress zero pipeline normalise emulated telemetry gui"
+  expect "all names" says "the benches: step start loader fusion rungs comm ddp compress zero pipeline context normalise emulated telemetry gui"
   isobar bench
   expect "code 2 without a name" [ "$CODE" = 2 ]
   expect "which" says "which bench?"
