@@ -12,7 +12,7 @@ from pathlib import Path
 # runs may include all of base, and nothing of each other.
 WINGS = {
     "base": [["core"], ["vector"], ["ring", "foreign"], ["record", "config", "fields", "launch"], ["pipeline"], ["samples", "formula", "check", "jobs", "exercise", "draw"], ["cluster"], ["running", "start"]],
-    "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["model"], ["train"], ["shard", "pipeline"], ["compress"], ["faults"], ["run"]],
+    "training": [["cuda"], ["kernels"], ["device"], ["fused"], ["comm", "data"], ["context"], ["model"], ["train"], ["shard", "pipeline"], ["compress"], ["faults"], ["run"]],
     "reading": [["log"], ["analyse"], ["plot", "course", "imported"], ["page"], ["cli"]],
 }
 # The window, likewise; what stands in no folder puts it together.

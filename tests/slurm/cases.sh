@@ -1,7 +1,8 @@
 # Cases of run.sh: what `submit` promises, on a real Slurm. Each runs in a folder of its own with set -e.
 # shellcheck shell=bash
 training=(trains_over_two_nodes without_srun_alone lost_rank_is_named clocks_may_differ warned_goes_on_bit_for_bit)
-waits=(slow_link_is_seen scale_over_jobs model_over_two_nodes stages_over_two_nodes cancel_ends_for_good warned_at_any_moment
+waits=(slow_link_is_seen scale_over_jobs model_over_two_nodes stages_over_two_nodes tokens_over_two_nodes all_axes_over_two_nodes
+  ensembles_over_two_nodes cancel_ends_for_good warned_at_any_moment
   lost_node_goes_on_elsewhere time_limit_goes_on)
 
 prepare_data() {
@@ -106,22 +107,21 @@ assert far <= 1e-4
 PYTHON
 }
 
-# Two models of 2 x 2 ranks, four ranks on each of two nodes, train as one process does; sums of two models have another order.
-case_stages_over_two_nodes() {
+# splits_over_two_nodes LESSON RANKS MESH MEMBERS OPTION...: so many ranks on each of two nodes train as one process with all members
+# does; sums over models have another order.
+splits_over_two_nodes() {
+  local lesson=$1 ranks=$2 mesh=$3 members=$4
+  shift 4
   local common=(--preset cpu_micro --set "data.root=$world/data" --set amp.mode=none --set run.threads=1 --set comm.probe=false
-    --set comm.timeout_s=60 --set train.report_every=1 --set train.steps=10 --set train.global_batch=8 --set data.limit_valid=8 --set model.embed=32)
-  # Stages lie on two nodes, and ranks that share layers on one.
-  isobar submit 15_pipeline --nodes 2 --ranks-per-node 4 --run-dir run "${common[@]}" --set mesh.tp=2 --set mesh.pp=2 --set mesh.order=tp-dp-pp \
-    --set mesh.zero=1 --set train.accumulate=2 >submitted
+    --set comm.timeout_s=300 --set train.report_every=1 --set train.steps=10 --set train.global_batch=8 --set data.limit_valid=8 --set model.embed=32)
+  isobar submit "$lesson" --nodes 2 --ranks-per-node "$ranks" --run-dir run "${common[@]}" --set mesh.zero=1 "$@" >submitted
   job=$(sed -n 's/^job \([0-9]*\) .*/\1/p' submitted)
   grep -q "^#SBATCH --nodes=2" run/job.sbatch
-  grep -q "ntasks-per-node=4" run/job.sbatch
+  grep -q "ntasks-per-node=$ranks" run/job.sbatch
   wait_for is_over
   [ "$(state)" = COMPLETED ]
-  grep -q "2 models of 4 ranks each: tp 2 x pp 2 x dp 2" run/console.log
-  [ "$(figure 'lines[0]["replicas"]')" = 2 ]
-  [ "$(figure 'all(step["pipe_calls"] == 2 for step in steps)')" = True ]
-  isobar run 15_pipeline --run-dir alone "${common[@]}" >alone.log
+  grep -q "$mesh" run/console.log
+  isobar run "$lesson" --run-dir alone "${common[@]}" --set "mesh.members_per_device=$members" >alone.log
   python3 - run alone <<'PYTHON'
 import json, sys
 
@@ -135,6 +135,41 @@ far = max(abs(a - b) for a, b in zip(mine, theirs))
 print("FIGURE largest difference of 10 losses:", far)
 assert far <= 1e-5
 PYTHON
+}
+
+# Stages lie on two nodes, and ranks that share layers on one.
+case_stages_over_two_nodes() {
+  splits_over_two_nodes 15_pipeline 4 "2 models of 4 ranks each: tp 2 x pp 2 x dp 2" 1 --set mesh.tp=2 --set mesh.pp=2 --set mesh.order=tp-dp-pp --set train.accumulate=2
+  [ "$(figure 'lines[0]["replicas"]')" = 2 ]
+  [ "$(figure 'all(step["pipe_calls"] == 2 for step in steps)')" = True ]
+}
+
+# Ranks that share tokens lie on two nodes, and pass them on; states are shared by the replicas of one.
+case_tokens_over_two_nodes() {
+  splits_over_two_nodes 16_context_parallel 4 "2 models of 4 ranks each: tp 2 x cp 2 x dp 2" 1 --set mesh.tp=2 --set mesh.cp=2 --set mesh.order=tp-dp-cp \
+    --set mesh.cp_comm=ring
+  [ "$(figure 'lines[0]["replicas"]')" = 2 ]
+  [ "$(figure 'all(step["cp_wire_bytes"] > 0 for step in steps)')" = True ]
+}
+
+# All four axes: a model on each node, and states that both share out.
+case_all_axes_over_two_nodes() {
+  splits_over_two_nodes 16_context_parallel 8 "2 models of 8 ranks each: tp 2 x cp 2 x pp 2 x dp 2" 1 --set mesh.tp=2 --set mesh.cp=2 \
+    --set mesh.pp=2 --set mesh.cp_comm=ring --set train.accumulate=2
+  [ "$(figure 'lines[0]["replicas"]')" = 2 ]
+  [ "$(figure 'all(step["cp_wire_bytes"] > 0 and step["pipe_calls"] == 2 for step in steps)')" = True ]
+}
+
+# Ensembles of two models, a member each: first the ranks of a model are on two nodes and read together, then the models of one ensemble are.
+case_ensembles_over_two_nodes() {
+  local groups=(--set mesh.gpus_per_model=2 --set mesh.gpus_per_ensemble=4 --set data.read_group=2)
+  mkdir readers models
+  cd readers || exit
+  splits_over_two_nodes 17_groups 4 "4 models of 2 ranks each: tp 1 x cp 2 x dp 4" 2 "${groups[@]}" --set mesh.order=tp-dp-cp
+  [ "$(figure 'lines[0]["replicas"]')" = 2 ]
+  cd ../models || exit
+  splits_over_two_nodes 17_groups 2 "2 models of 2 ranks each: tp 1 x cp 2 x dp 2" 2 "${groups[@]}"
+  [ "$(figure 'lines[0]["replicas"]')" = 1 ]
 }
 
 case_trains_over_two_nodes() {
