@@ -2,39 +2,12 @@
 // links neither autograd's nodes nor messages.
 #include "model/context_parallel.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/concat.h>
 #include <ATen/ops/scaled_dot_product_attention.h>
 
-#include <vector>
-
 #include "context/context_ranks.h"
+#include "model/partial_gradients.h"
 
 namespace isobar {
-namespace {
-
-/// Gradients that are of the own tokens only, as far as they are this rank's to update: parameters that lie
-/// one behind the other are one run.
-std::vector<at::Tensor> partial_gradients(const Parameters& parameters) {
-  std::vector<at::Tensor> runs;
-  for (const Parameter& parameter : parameters.all()) {
-    if (!parameter.sums_over_cp && !has_fault(Fault::reduce_all)) continue;
-    const at::Tensor own = parameters.own_gradients(parameter);
-    if (own.numel() == 0) continue;
-    const bool follows =
-        !runs.empty() &&
-        runs.back().const_data_ptr<float>() + runs.back().numel() == own.const_data_ptr<float>() &&
-        runs.back().storage().is_alias_of(own.storage());
-    if (follows)
-      runs.back() = runs.back().as_strided({runs.back().numel() + own.numel()}, {1});
-    else
-      runs.push_back(own);
-  }
-  return runs;
-}
-
-}  // namespace
-
 int ContextParallel::count() const { return ranks_ ? ranks_->count() : 1; }
 int ContextParallel::index() const { return ranks_ ? ranks_->index() : 0; }
 
@@ -56,17 +29,10 @@ at::Tensor ContextParallel::attend(const at::Tensor& q, const at::Tensor& k, con
 
 void ContextParallel::sum_partial_gradients(Parameters& parameters) const {
   if (count() == 1 || has_fault(Fault::no_cp_reduce)) return;
-  const at::NoGradGuard no_grad;
-  const std::vector<at::Tensor> runs = partial_gradients(parameters);
-  if (runs.empty()) return;  // none of them is this replica's, on any of these ranks
-  const at::Tensor message = runs.size() == 1 ? runs.front() : at::concat(runs);
-  ranks_->all_reduce(message, "cp partial gradients");
-  if (runs.size() == 1) return;
-  std::int64_t begin = 0;
-  for (const at::Tensor& run : runs) {
-    run.copy_(message.narrow(0, begin, run.numel()));
-    begin += run.numel();
-  }
+  isobar::sum_partial_gradients(
+      parameters,
+      [](const Parameter& parameter) { return parameter.sums_over_cp || has_fault(Fault::reduce_all); },
+      [this](const at::Tensor& message) { ranks_->all_reduce(message, "cp partial gradients"); });
 }
 
 TensorParallelFigures ContextParallel::take_figures() const {

@@ -2,10 +2,7 @@
 // links neither autograd's nodes nor messages.
 #include "model/tensor_parallel.h"
 
-#include <ATen/core/grad_mode.h>
-#include <ATen/ops/concat.h>
-
-#include <vector>
+#include "model/partial_gradients.h"
 
 namespace isobar {
 
@@ -29,19 +26,9 @@ at::Tensor TensorParallel::unite(const at::Tensor& x) const { return shares_toke
 
 void TensorParallel::sum_partial_gradients(Parameters& parameters) const {
   if (!shares_tokens()) return;
-  const at::NoGradGuard no_grad;
-  std::vector<at::Tensor> parts;
-  for (const Parameter& parameter : parameters.all()) {
-    if (parameter.sums_over_tp) parts.push_back(parameters.own_gradients(parameter));
-  }
-  const at::Tensor message = at::concat(parts);
-  if (message.numel() == 0) return;  // none of them is this replica's, on any rank of the model
-  ranks_->all_reduce(message, "tp partial gradients");
-  std::int64_t begin = 0;
-  for (at::Tensor& part : parts) {
-    part.copy_(message.narrow(0, begin, part.numel()));
-    begin += part.numel();
-  }
+  isobar::sum_partial_gradients(
+      parameters, [](const Parameter& parameter) { return parameter.sums_over_tp; },
+      [this](const at::Tensor& message) { ranks_->all_reduce(message, "tp partial gradients"); });
 }
 
 void TensorParallel::sum(const at::Tensor& contribution) const {
