@@ -267,6 +267,13 @@ Extent CurveRef::between(std::int64_t first, std::int64_t last) const {
   return curve->y.extent(index(static_cast<double>(first)), index(static_cast<double>(last) + 0.5));
 }
 
+std::vector<std::pair<double, double>> CurveRef::points(XAxis over) const {
+  std::vector<std::pair<double, double>> out;
+  for (std::size_t i = 0; curve != nullptr && i < curve->y.size(); ++i)
+    out.emplace_back(places->of(over)[curve->row(i)], curve->y[i]);
+  return out;
+}
+
 CurveRef RunSeries::find(std::string_view name) const {
   const auto tag = tags_.find(name);
   for (const CurveTable* table : {&steps_, &evaluations_, tag == tags_.end() ? nullptr : &tag->second}) {

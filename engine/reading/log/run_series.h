@@ -75,6 +75,8 @@ struct CurveRef {
 
   /// Over the steps from `first` to `last`.
   Extent between(std::int64_t first, std::int64_t last) const;
+  /// Places and values, also those that are not finite; none where there is no such curve.
+  std::vector<std::pair<double, double>> points(XAxis over = XAxis::step) const;
 };
 
 /// All curves of a run. Names: "train/loss", "train/step_us", ... from step events, "valid/loss",

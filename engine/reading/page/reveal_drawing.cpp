@@ -11,6 +11,7 @@
 #include "core/find.h"
 #include "core/text.h"
 #include "course/rules.h"
+#include "course/rules/parts.h"
 #include "draw/chart.h"
 #include "plot/bars.h"
 #include "plot/lesson_view.h"
@@ -47,11 +48,8 @@ std::optional<Drawing> loss_drawing(const Question& question, const std::vector<
   std::vector<ChartLine> lines;
   for (const ShownRun& one : runs) {
     ChartLine line{.words = one.label, .marks = false};
-    if (const CurveRef found = one.run->series.find(name)) {
-      for (std::size_t i = 0; i < found.curve->y.size(); ++i) {
-        const double loss = found.curve->y[i];
-        if (std::isfinite(loss)) line.points.push_back({found.places->step[found.curve->row(i)], loss});
-      }
+    for (const auto& [step, loss] : one.run->series.find(name).points()) {
+      if (std::isfinite(loss)) line.points.push_back({step, loss});
     }
     if (line.points.size() > 1) lines.push_back(std::move(line));
   }
@@ -65,29 +63,27 @@ std::optional<Drawing> loss_drawing(const Question& question, const std::vector<
                  }};
 }
 
+/// The figure that the question compares; null where it compares times of fields.
+const Figure* asked_figure(const Question& question) {
+  const std::vector<std::string> of = question.arguments("of");
+  const bool is_plain = question.arguments("less").empty() && question.arguments("over").empty();
+  if (of.size() > 1 || !is_plain) return nullptr;
+  return figure_named(of.empty() ? "samples_per_s" : of.front());
+}
+
 /// A figure of a run, or the time of fields of its step, as the question compares it.
 std::optional<double> asked_value(const Question& question, const SteadyFigures& run) {
-  const std::vector<std::string> of = question.arguments("of"), less = question.arguments("less");
-  const std::vector<std::string> over = question.arguments("over");
-  const auto sum = [&](const std::vector<std::string>& fields) {
-    double out = 0;
-    for (const std::string& field : fields) out += run.mean(field).value_or(0);
-    return out;
-  };
-  const Figure* const figure =
-      of.size() > 1 ? nullptr : figure_named(of.empty() ? "samples_per_s" : of.front());
-  if (figure != nullptr && less.empty() && over.empty()) return figure->of(run);
-  const double value = sum(of) - sum(less);
-  if (!over.empty()) return sum(over) > 0 ? std::optional(100 * value / sum(over)) : std::nullopt;
+  if (const Figure* const figure = asked_figure(question)) return figure->of(run);
+  const auto sum = [&](const char* name) { return sum_of(run, question.arguments(name)); };
+  const double value = sum("of") - sum("less"), over = sum("over");
+  if (!question.arguments("over").empty()) return over > 0 ? std::optional(100 * value / over) : std::nullopt;
   return value > 0 ? std::optional(value) : std::nullopt;
 }
 
 std::string asked_words(const Question& question, const Spread& values) {
+  if (const Figure* const figure = asked_figure(question))
+    return spread_text(figure->quantity, values) + " " + figure->head;
   const std::vector<std::string> of = question.arguments("of");
-  const bool is_plain = question.arguments("less").empty() && question.arguments("over").empty();
-  const Figure* const figure =
-      of.size() > 1 ? nullptr : figure_named(of.empty() ? "samples_per_s" : of.front());
-  if (figure != nullptr && is_plain) return spread_text(figure->quantity, values) + " " + figure->head;
   if (!question.arguments("over").empty()) return fmt::format("{:.0f} %", values.median());
   return spread_text(Quantity::time, values) + (of.empty() ? "" : " " + joined(of, " + "));
 }

@@ -250,6 +250,19 @@ float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, flo
   return paint_stack_rows(sketch, bar, total, at, width);
 }
 
+float paint_stacked_bars(Sketch& sketch, std::vector<StackedBar> bars, PlotPoint at, float width) {
+  std::vector<LegendEntry> legend;
+  for (StackedBar& bar : bars) {
+    bar.has_rows = false;
+    for (const StackPart& part : bar.parts) {
+      if (part.value > 0 && find_by(legend, &LegendEntry::words, part.name) == nullptr)
+        legend.push_back({part.name, part.colour, part.hatch});
+    }
+    at.y = paint_stacked_bar(sketch, bar, at, width) + sketch.px(6);
+  }
+  return sketch.legend(at, width, legend);
+}
+
 StackPart memory_part(const Theme& theme, const std::string& name, double bytes) {
   struct Look {
     const char* name;

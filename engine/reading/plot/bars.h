@@ -102,6 +102,9 @@ struct StackedBar {
 /// Gives the y where it ends.
 float paint_stacked_bar(Sketch& sketch, const StackedBar& bar, PlotPoint at, float width);
 
+/// One below the other without rows, then one legend of the parts of all.
+float paint_stacked_bars(Sketch& sketch, std::vector<StackedBar> bars, PlotPoint at, float width);
+
 /// Those that memory is counted by, each with a look of its own; "weights" and so on.
 StackPart memory_part(const Theme& theme, const std::string& name, double bytes);
 /// What memory is made of, in MB or GB; the axis ends at `most` bytes at least.

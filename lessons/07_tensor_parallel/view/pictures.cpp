@@ -6,7 +6,6 @@
 #include <array>
 
 #include "analyse/run_prediction.h"
-#include "core/find.h"
 #include "core/text.h"
 #include "formula/memory_plan.h"
 #include "formula/model_shape.h"
@@ -147,22 +146,16 @@ SplitCase split_case(const KnownSettings& known, std::int64_t tp, bool on_cuda) 
 float paint_split_cases(Sketch& sketch, const std::vector<SplitCase>& cases, PlotPoint at, float width) {
   double most = 0;
   for (const SplitCase& one : cases) most = std::max(most, static_cast<double>(one.plan.total()));
-  std::vector<LegendEntry> legend;
+  std::vector<StackedBar> bars;
   for (const SplitCase& one : cases) {
-    StackedBar bar =
+    StackedBar& bar = bars.emplace_back(
         memory_bar(sketch.theme(), fmt::format("mesh.tp = {}{}", one.tp, one.is_own ? " (this run)" : ""),
-                   one.plan.categories(), most);
+                   one.plan.categories(), most));
     bar.total += one.tp == 1 ? " a rank; nothing goes through f and g"
                              : fmt::format(" a rank; {} a step through f and g",
                                            human_bytes(static_cast<std::uint64_t>(one.wire_bytes)));
-    bar.has_rows = false;
-    for (const StackPart& part : bar.parts) {
-      if (find_by(legend, &LegendEntry::words, part.name) == nullptr)
-        legend.push_back({part.name, part.colour, part.hatch});
-    }
-    at.y = paint_stacked_bar(sketch, bar, at, width) + sketch.px(6);
   }
-  return sketch.legend(at, width, legend);
+  return paint_stacked_bars(sketch, std::move(bars), at, width);
 }
 
 OwnPicture own_split_layers(const OwnRun& run) {

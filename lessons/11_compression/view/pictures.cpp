@@ -155,10 +155,7 @@ float paint_bytes(Sketch& sketch, PlotPoint at, float width) {
 /// Over its steps; without points where the run has no such curve.
 ChartLine curve_line(const RunSeries& series, const char* name, std::string words) {
   ChartLine out{.words = std::move(words)};
-  const CurveRef found = series.find(name);
-  if (!found) return out;
-  for (std::size_t i = 0; i < found.curve->y.size(); ++i)
-    out.points.push_back({found.places->step[found.curve->row(i)], found.curve->y[i]});
+  for (const auto& [step, y] : series.find(name).points()) out.points.push_back({step, y});
   return out;
 }
 

@@ -123,11 +123,8 @@ ChartLine noise_line(const RunSeries& series, const RunView& view, const ConfigT
 
 ChartLine curve_line(const RunSeries& series, const char* name, std::string words, XAxis over = XAxis::step) {
   ChartLine out{.words = std::move(words)};
-  const CurveRef found = series.find(name);
-  if (!found) return out;
-  for (std::size_t i = 0; i < found.curve->y.size(); ++i) {
-    const double y = found.curve->y[i];
-    if (std::isfinite(y)) out.points.push_back({found.places->of(over)[found.curve->row(i)], y});
+  for (const auto& [x, y] : series.find(name).points(over)) {
+    if (std::isfinite(y)) out.points.push_back({x, y});
   }
   return out;
 }

@@ -96,33 +96,23 @@ StackedBar cut_bar(const Theme& theme, std::int64_t zero, double most) {
       .batch = 1, .kept = {.value_bytes = 2}, .fused = true, .fused_loss = true, .fused_adam = true};
   form.shares = {.stage = zero, .ranks = kGroup};
   const TrainingBytes bytes = count_training_bytes(kLarge, form);
-  StackedBar out = memory_bar(theme, fmt::format("mesh.zero = {}", zero),
-                              {{"weights", bytes.weights},
-                               {"gradients", bytes.gradients},
-                               {"moments", bytes.moments},
-                               {"communication", bytes.in_flight},
-                               {"activations", bytes.activations},
-                               {"workspace", bytes.working}},
-                              most);
-  out.has_rows = false;
-  return out;
+  return memory_bar(theme, fmt::format("mesh.zero = {}", zero),
+                    {{"weights", bytes.weights},
+                     {"gradients", bytes.gradients},
+                     {"moments", bytes.moments},
+                     {"communication", bytes.in_flight},
+                     {"activations", bytes.activations},
+                     {"workspace", bytes.working}},
+                    most);
 }
 
 float paint_bytes(Sketch& sketch, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
   double most = 0;
   for (const StackPart& part : cut_bar(theme, 0, 0).parts) most += part.value;
-  std::vector<LegendEntry> legend;
-  for (const std::int64_t zero : {0, 1, 2, 3}) {
-    const StackedBar bar = cut_bar(theme, zero, most);
-    for (const StackPart& part : bar.parts) {
-      const auto same = [&](const LegendEntry& one) { return one.words == part.name; };
-      if (part.value > 0 && std::ranges::none_of(legend, same))
-        legend.push_back({part.name, part.colour, part.hatch});
-    }
-    at.y = paint_stacked_bar(sketch, bar, at, width) + sketch.px(6);
-  }
-  return sketch.legend(at, width, legend);
+  std::vector<StackedBar> bars;
+  for (const std::int64_t zero : {0, 1, 2, 3}) bars.push_back(cut_bar(theme, zero, most));
+  return paint_stacked_bars(sketch, std::move(bars), at, width);
 }
 
 // ---- A step ----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ std::optional<SentCase> sent_case(const std::filesystem::path& run, const std::s
 }
 
 StackedBar sent_bar(const Theme& theme, const SentCase& one, double most) {
-  StackedBar out{.title = one.label, .axis = "MB a step", .unit = 1e6, .most = most, .has_rows = false};
+  StackedBar out{.title = one.label, .axis = "MB a step", .unit = 1e6, .most = most};
   const auto words = [](double bytes) { return human_bytes(static_cast<std::uint64_t>(bytes)); };
   const double ends = one.step.share_bytes + one.step.unite_bytes;
   for (const auto& [name, bytes, series, hatch] :
@@ -48,14 +48,9 @@ StackedBar sent_bar(const Theme& theme, const SentCase& one, double most) {
 float paint_sent(Sketch& sketch, const std::vector<SentCase>& cases, PlotPoint at, float width) {
   double most = 0;
   for (const SentCase& one : cases) most = std::max({most, one.step.bytes(), one.counted});
-  std::vector<LegendEntry> legend;
-  for (const SentCase& one : cases) {
-    const StackedBar bar = sent_bar(sketch.theme(), one, most);
-    if (legend.empty())
-      for (const StackPart& part : bar.parts) legend.push_back({part.name, part.colour, part.hatch});
-    at.y = paint_stacked_bar(sketch, bar, at, width) + sketch.px(6);
-  }
-  at.y = sketch.legend(at, width, legend);
+  std::vector<StackedBar> bars;
+  for (const SentCase& one : cases) bars.push_back(sent_bar(sketch.theme(), one, most));
+  at.y = paint_stacked_bars(sketch, std::move(bars), at, width);
   return sketch.words(at, width, "The upright line is what was counted.", {.colour = sketch.theme().dim});
 }
 
