@@ -173,6 +173,17 @@ const MemoryMoment& MemoryTimeline::peak() const {
   return moments.empty() ? kNothing : *std::ranges::max_element(moments, {}, &MemoryMoment::total);
 }
 
+std::uint64_t MemoryTimeline::most_block_bytes() const {
+  std::uint64_t out = 0;
+  for (const MemoryMoment& moment : moments) {
+    std::uint64_t bytes = 0;
+    for (std::size_t i = 0; i < owners.size() && i < moment.activations.size(); ++i)
+      if (owners[i].starts_with("blocks.")) bytes += moment.activations[i];
+    out = std::max(out, bytes);
+  }
+  return out;
+}
+
 MemoryCategory MemoryTimeline::peak_owner() const {
   const auto& bytes = peak().bytes;
   return static_cast<MemoryCategory>(std::ranges::max_element(bytes) - bytes.begin());

@@ -77,6 +77,8 @@ struct MemoryTimeline {
   /// Where most bytes were held, the first of several.
   const MemoryMoment& peak() const;
   std::uint64_t peak_bytes() const { return peak().total(); }  ///< without the program
+  /// The most that activations of all blocks took at a moment, without those of the ends of the model.
+  std::uint64_t most_block_bytes() const;
   /// Who takes most at the peak: "activations", or another category.
   MemoryCategory peak_owner() const;
 };

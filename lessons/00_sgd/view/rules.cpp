@@ -16,14 +16,9 @@ namespace {
 
 /// The path of a run, of one step or more.
 Descent descent_of(const RuleInput& input, const NamedRun& run) {
-  std::optional<Descent> out;
-  try {
-    out = read_descent(run.run->folder, input.home);
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("the path of `{}` cannot be read: {}", run.name, error.what()), run.name};
-  }
-  if (out->steps() == 0) throw Cannot{fmt::format("`{}` made no step", run.name), run.name};
-  return std::move(*out);
+  Descent out = read_for(run, "the path", [&] { return read_descent(run.run->folder, input.home); });
+  if (out.steps() == 0) throw Cannot{fmt::format("`{}` made no step", run.name), run.name};
+  return out;
 }
 
 /// Values that lie nearer to the best are as good: a step more or less is no difference.
@@ -141,9 +136,7 @@ Truth descent_best_truth(const RuleInput& input) {
 }
 
 Truth gradient_spread_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base"));
-  const NamedRun other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const double one = stray_of(input, base), two = stray_of(input, other);
   const bool is_number = input.question.kind == AnswerKind::number;
   constexpr double kNothing = 1e-9;  // a batch of all points strays by rounding alone
@@ -266,9 +259,7 @@ std::string paths_word(const Descent& ranks, const std::vector<double>& apart, d
 }
 
 Truth rank_paths_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base"));
-  const NamedRun other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const Descent one = descent_of(input, base), many = descent_of(input, other);
   if (one.ranks.size() != 1)
     throw Cannot{fmt::format("`{}` has {} ranks, one is needed", base.name, one.ranks.size()), base.name};

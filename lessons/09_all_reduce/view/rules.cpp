@@ -8,7 +8,6 @@
 
 #include "09_all_reduce/view/all_reduce_run.h"
 #include "09_all_reduce/view/schedule_run.h"
-#include "core/error.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/needed_runs.h"
@@ -20,12 +19,8 @@ namespace {
 
 /// What a run or its repeat `repeat` recorded, with one time or more.
 AllReduceRun all_reduces_of(const NamedRun& run, std::size_t repeat = 0) {
-  AllReduceRun out;
-  try {
-    out = read_all_reduces(run.run->folders.at(repeat));
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("the all-reduces of `{}` cannot be read: {}", run.name, error.what()), run.name};
-  }
+  AllReduceRun out =
+      read_for(run, "the all-reduces", [&] { return read_all_reduces(run.run->folders.at(repeat)); });
   if (out.medians().empty()) throw Cannot{fmt::format("`{}` timed no all-reduce", run.name), run.name};
   return out;
 }
@@ -39,11 +34,7 @@ Spread over_all_reduces(const NamedRun& run, const std::function<double(const Al
 
 /// The messages of the first all-reduce, as the ranks recorded them.
 Schedule first_schedule(const NamedRun& run) {
-  try {
-    return read_schedule(run.run->folder, 0);
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("the messages of `{}` cannot be read: {}", run.name, error.what()), run.name};
-  }
+  return read_for(run, "the messages", [&] { return read_schedule(run.run->folder, 0); });
 }
 
 /// What a run of which nothing else is known says.
@@ -239,12 +230,7 @@ Truth bandwidth_falls_truth(const RuleInput& input) {
 }
 
 void check_bandwidth_falls(const Question& question) {
-  for (const QuestionChoice& choice : question.choices) {
-    constexpr std::string_view kKeys[] = {"algbw", "busbw", "both", "neither"};
-    if (std::ranges::find(kKeys, choice.key) == std::end(kKeys))
-      wrong_question(question, "no bandwidth is called \"" + printable(choice.key, 60) + "\"",
-                     "algbw, busbw, both, neither");
-  }
+  check_choice_keys(question, {"algbw", "busbw", "both", "neither"});
 }
 
 void check_link_fit(const Question& question) {
@@ -281,9 +267,7 @@ Truth link_fit_truth(const RuleInput& input) {
 }
 
 Truth ring_overtakes_truth(const RuleInput& input) {
-  const NamedRun base = timed_run(input, input.argument("base"));
-  const NamedRun other = timed_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = timed_pair(input);
   const AllReduceRun ring = all_reduces_of(base), tree = all_reduces_of(other);
   if (ring.kind != AllReduceKind::ring || tree.kind != AllReduceKind::tree)
     throw Cannot{fmt::format("`{}` is a {} and `{}` a {}: a ring and a tree are needed", base.name,
@@ -308,11 +292,7 @@ Truth ring_overtakes_truth(const RuleInput& input) {
 }
 
 void check_quickest(const Question& question) {
-  for (const QuestionChoice& choice : question.choices) {
-    if (!choice_named<AllReduceKind>(choice.key))
-      wrong_question(question, "there is no all-reduce \"" + printable(choice.key, 60) + "\"",
-                     "ring, tree, naive");
-  }
+  check_choice_keys(question, {kAllReduceKinds.begin(), kAllReduceKinds.end()});
 }
 
 Truth quickest_truth(const RuleInput& input) {

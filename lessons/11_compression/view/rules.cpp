@@ -102,9 +102,8 @@ void check_times(const NamedRun& run) {
 }
 
 TwoRuns two_runs(const RuleInput& input) {
-  TwoRuns out{.plain = timed_run(input, input.argument("base")),
-              .other = timed_run(input, input.argument("other"))};
-  check_one_source(out.plain, out.other);
+  const auto [base, other] = timed_pair(input);
+  TwoRuns out{.plain = base, .other = other};
   for (const NamedRun* const run : {&out.plain, &out.other}) check_times(*run);
   out.ranks = static_cast<int>(out.plain.view().summary.world);
   for (const char* const key : {"run.ranks", "comm.link.latency_us", "comm.link.gbit_per_s"}) {
@@ -230,13 +229,9 @@ Truth slow_reason_truth(const RuleInput& input) {
 }
 
 void check_slow_reason(const Question& question) {
-  for (const QuestionChoice& choice : question.choices) {
-    const auto* const found =
-        std::ranges::find_if(kTerms, [&](const NamedTerm& term) { return choice.key == term.key; });
-    if (found == kTerms.end())
-      wrong_question(question, "no term is called \"" + choice.key + "\"",
-                     "extra_calls, lost_overlap, contention, arithmetic");
-  }
+  std::vector<std::string> keys;
+  for (const NamedTerm& term : kTerms) keys.emplace_back(term.key);
+  check_choice_keys(question, keys);
 }
 
 /// The first and the last value of a norm.
@@ -282,14 +277,8 @@ Truth error_growth_truth(const RuleInput& input) {
 
 Truth losses_apart_truth(const RuleInput& input) {
   constexpr double kWithin = 1e-4;  // sums in another order
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
-  const LossesCompared losses =
-      compare_losses(base.view(), base.run->series, other.view(), other.run->series);
-  if (losses.parity == Parity::unknown)
-    throw Cannot{fmt::format("`{}` and `{}` have no losses at the same steps", base.name, other.name),
-                 other.name};
+  const auto [base, other] = ended_pair(input);
+  const LossesCompared losses = losses_between(base, other);
   Truth out;
   out.accepted = {losses.largest <= number_argument(input, "within", kWithin) ? "equal" : "apart"};
   out.figures = {{"apart", fmt::format("{:.2g}", losses.largest)},

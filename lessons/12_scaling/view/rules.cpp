@@ -9,7 +9,6 @@
 #include "analyse/cluster_prediction.h"
 #include "cluster/profile.h"
 #include "config/load.h"
-#include "core/number_text.h"
 #include "core/text.h"
 #include "course/rules/made.h"
 
@@ -75,12 +74,6 @@ void check_refit(const Question& question) {
 
 constexpr const char* kCannotTell = "cannot_tell";
 
-int ranks_in(const Question& question) {
-  const auto out = number_of<int>(question.argument("ranks"));
-  if (!out || *out < 2) wrong_question(question, "machine_order wants two ranks or more", "ranks = \"512\"");
-  return *out;
-}
-
 /// A cluster, and the lesson's step on one of its GPUs.
 struct OnCluster {
   ClusterMachine machine;
@@ -95,7 +88,7 @@ OnCluster on_cluster(const RuleInput& input, const std::string& name) {
 }
 
 Truth machine_order_truth(const RuleInput& input) {
-  const int ranks = ranks_in(input.question);
+  const int ranks = whole_argument(input.question, "ranks", 2);
   const std::vector<std::string> names = input.arguments("clusters");
   const OnCluster a = on_cluster(input, names.at(0)), b = on_cluster(input, names.at(1));
   const SimulationTerms terms = fitted_terms();
@@ -118,13 +111,13 @@ Truth machine_order_truth(const RuleInput& input) {
 }
 
 void check_machine_order(const Question& question) {
-  ranks_in(question);
+  whole_argument(question, "ranks", 2);
   std::vector<std::string> keys = question.arguments("clusters");
   if (keys.size() != 2 || keys[0] == keys[1])
     wrong_question(question, "machine_order compares two clusters",
                    "clusters = [\"leonardo\", \"marenostrum5\"]");
   keys.emplace_back(kCannotTell);
-  check_keys(question, keys);
+  check_choice_keys(question, keys, /*all=*/true);
 }
 
 // clang-format off

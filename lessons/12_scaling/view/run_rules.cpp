@@ -7,7 +7,6 @@
 #include <cmath>
 #include <utility>
 
-#include "core/find.h"
 #include "core/number_text.h"
 #include "core/text.h"
 #include "course/rules/made.h"
@@ -89,10 +88,7 @@ struct LossAt {
 
 std::vector<LossAt> losses_of(const NamedRun& run, const char* curve) {
   std::vector<LossAt> out;
-  const CurveRef found = run.run->series.find(curve);
-  if (!found) return out;
-  for (std::size_t i = 0; i < found.curve->y.size(); ++i)
-    out.push_back({found.places->step[found.curve->row(i)], found.curve->y[i]});
+  for (const auto& [step, loss] : run.run->series.find(curve).points()) out.push_back({step, loss});
   return out;
 }
 
@@ -142,23 +138,9 @@ bool ended_not_finite(const RunView& view) {
 
 }  // namespace
 
-void check_keys(const Question& question, const std::vector<std::string>& keys) {
-  for (const QuestionChoice& choice : question.choices) {
-    if (!holds(keys, choice.key))
-      wrong_question(question, "the rule never accepts \"" + printable(choice.key, 60) + "\"",
-                     did_you_mean(choice.key, keys, "its answers: " + joined(keys)));
-  }
-  for (const std::string& key : keys) {
-    if (question.choice(key) == nullptr)
-      wrong_question(question, "no choice has the key " + printable(key, 60), "its answers: " + joined(keys));
-  }
-}
-
 Truth noise_beside_truth(const RuleInput& input) {
   constexpr double kZero = 0.01, kSame = 0.25;
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const GradientNoise own = noise_of(base), beside = noise_of(other);
   if (!(own.scale.value > 0))
     throw Cannot{"the gradient noise of `" + base.name + "` is not above 0", base.name};
@@ -177,7 +159,9 @@ Truth noise_beside_truth(const RuleInput& input) {
   return out;
 }
 
-void check_noise_beside(const Question& question) { check_keys(question, {"zero", "less", "same", "more"}); }
+void check_noise_beside(const Question& question) {
+  check_choice_keys(question, {"zero", "less", "same", "more"}, /*all=*/true);
+}
 
 bool is_to_target_timed(const Question& question) { return question.argument("of") != "samples"; }
 
@@ -220,7 +204,7 @@ void check_to_target(const Question& question) {
   if (keys.empty()) std::ranges::transform(question.runs, std::back_inserter(keys), &NeededRun::name);
   if (keys.size() < 2) wrong_question(question, "to_target compares two runs or more", "runs = [...]");
   keys.emplace_back("never");
-  check_keys(question, keys);
+  check_choice_keys(question, keys, /*all=*/true);
 }
 
 Truth made_overfits_truth(const RuleInput& input) {

@@ -15,7 +15,4 @@ bool is_to_target_timed(const Question& question);
 void check_noise_beside(const Question& question);
 void check_to_target(const Question& question);
 
-/// Error (exit code 2) for a choice of the question that is none of these keys.
-void check_keys(const Question& question, const std::vector<std::string>& keys);
-
 }  // namespace isobar::lesson_12

@@ -9,26 +9,14 @@
 #include <optional>
 
 #include "config/load.h"
-#include "core/error.h"
 #include "core/find.h"
-#include "core/number_text.h"
 #include "course/rules/made.h"
 #include "formula/memory_plan.h"
-#include "record/memory_timeline.h"
 
 namespace isobar::lesson_13 {
 namespace {
 
 std::string mb_text(double bytes) { return number_text(Quantity::bytes, bytes); }
-
-/// Every choice is one of these keys. Error (exit code 2) for another.
-void check_keys_of(const Question& question, const std::vector<std::string>& keys) {
-  for (const QuestionChoice& choice : question.choices) {
-    if (!holds(keys, choice.key))
-      wrong_question(question, fmt::format("the rule {} never accepts \"{}\"", question.rule, choice.key),
-                     "one of: " + joined(keys));
-  }
-}
 
 /// A model on so many GPUs, as it is, with shared states, and with half the samples.
 struct ThreePlans {
@@ -42,18 +30,10 @@ struct ThreePlans {
   }
 };
 
-std::int64_t whole_argument(const RuleInput& input, const char* name, std::int64_t least) {
-  const auto out = number_of<std::int64_t>(input.argument(name));
-  if (!out || *out < least)
-    wrong_question(input,
-                   fmt::format("{} = \"{}\" is no number from {} on", name, input.argument(name), least),
-                   fmt::format("{} = \"16\"", name));
-  return *out;
-}
-
 ThreePlans three_plans(const RuleInput& input) {
   constexpr double kGib = 1024.0 * 1024 * 1024, kFar = 0.03;
-  const std::int64_t ranks = whole_argument(input, "ranks", 2), samples = whole_argument(input, "samples", 2);
+  const std::int64_t ranks = whole_argument(input.question, "ranks", 2),
+                     samples = whole_argument(input.question, "samples", 2);
   const LessonInfo lesson = read_lesson(input.home, input.argument("lesson", input.question.lesson));
   const auto plan_with = [&](std::int64_t zero, std::int64_t each) {
     Settings settings{.preset = input.argument("preset"), .sets = input.arguments("set")};
@@ -96,16 +76,7 @@ Truth fits_by_truth(const RuleInput& input) {
 }
 
 void check_fits_by(const Question& question) {
-  check_keys_of(question, {"states", "samples", "either", "neither"});
-}
-
-/// What a rank of the run recorded. Cannot where it recorded nothing.
-MemoryTimeline memory_of(const NamedRun& run, const std::filesystem::path& folder) {
-  try {
-    return read_memory(folder);
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("`{}`: {}; {}", run.name, error.what(), error.hint()), run.name};
-  }
+  check_choice_keys(question, {"states", "samples", "either", "neither"});
 }
 
 /// Peaks of all its repeats, in bytes without the program.
@@ -140,31 +111,13 @@ Truth peak_owner_truth(const RuleInput& input) {
 void check_peak_owner(const Question& question) {
   std::vector<std::string> keys;
   for (const MemoryCategory one : kOfModel) keys.emplace_back(name_of(one));
-  check_keys_of(question, keys);
-}
-
-constexpr std::array kWords = {"less", "same", "more"};
-
-std::vector<std::string> pairs_of_words() {
-  std::vector<std::string> out;
-  for (const char* const sent : kWords) {
-    for (const char* const held : kWords) out.push_back(fmt::format("{}_{}", sent, held));
-  }
-  return out;
-}
-
-/// Counted values that are nearer to each other are the same: the moments of messages vary a little.
-const char* word_between(double before, double after) {
-  constexpr double kSame = 0.01;
-  if (std::fabs(after - before) <= kSame * before) return "same";
-  return after < before ? "less" : "more";
+  check_choice_keys(question, keys);
 }
 
 Truth sends_and_holds_truth(const RuleInput& input) {
+  constexpr double kSame = 0.01;  // the moments of messages vary a little
   const Figure& wire = *figure_named("wire_mb_per_step");
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const auto sent = [&](const NamedRun& run) {
     const Spread out = values_of(wire, run.run->repeats);
     if (out.empty()) throw Cannot{"`" + run.name + "` counts no bytes that it sends", run.name};
@@ -173,8 +126,8 @@ Truth sends_and_holds_truth(const RuleInput& input) {
   const double wire_before = sent(base), wire_after = sent(other);
   const double peak_before = peaks_of(base).median(), peak_after = peaks_of(other).median();
   Truth out;
-  out.accepted = {
-      fmt::format("{}_{}", word_between(wire_before, wire_after), word_between(peak_before, peak_after))};
+  out.accepted = {fmt::format("{}_{}", word_between(wire_before, wire_after, kSame * wire_before),
+                              word_between(peak_before, peak_after, kSame * peak_before))};
   out.figures = {{"base_wire", mb_text(wire_before)},
                  {"other_wire", mb_text(wire_after)},
                  {"base_peak", mb_text(peak_before)},
@@ -186,7 +139,9 @@ Truth sends_and_holds_truth(const RuleInput& input) {
   return out;
 }
 
-void check_sends_and_holds(const Question& question) { check_keys_of(question, pairs_of_words()); }
+void check_sends_and_holds(const Question& question) {
+  check_choice_keys(question, pairs_of({"less", "same", "more"}));
+}
 
 Truth made_peak_truth(const RuleInput& input) {
   return made_truth_of(input, {.name = "the peak without the program",
@@ -223,7 +178,7 @@ Truth apart_since_update_truth(const RuleInput& input) {
 }
 
 void check_apart_since_update(const Question& question) {
-  check_keys_of(question, {"zero", "stays", "grows", "shrinks"});
+  check_choice_keys(question, {"zero", "stays", "grows", "shrinks"});
 }
 
 using enum AnswerKind;

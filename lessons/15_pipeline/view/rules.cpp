@@ -8,28 +8,14 @@
 #include <optional>
 
 #include "core/error.h"
-#include "core/find.h"
 #include "core/number_text.h"
 #include "core/pattern.h"
 #include "core/text.h"
 #include "course/rules/made.h"
 #include "pipeline/course.h"
-#include "record/memory_timeline.h"
 
 namespace isobar::lesson_15 {
 namespace {
-
-std::string one_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 300); }
-
-/// Every choice is one of these keys. Error (exit code 2) for another.
-void check_keys_of(const Question& question, const std::vector<std::string>& keys) {
-  for (const QuestionChoice& choice : question.choices) {
-    if (!holds(keys, choice.key))
-      wrong_question(
-          question, fmt::format("the rule {} never accepts \"{}\"", question.rule, printable(choice.key, 60)),
-          "one of: " + joined(keys));
-  }
-}
 
 // ---- Runs ------------------------------------------------------------------------------------------------
 
@@ -114,32 +100,19 @@ Truth waits_most_truth(const RuleInput& input) {
 void check_waits_most(const Question& question) {
   std::vector<std::string> keys = {"equal"};
   for (int rank = 0; rank < 16; ++rank) keys.push_back(std::to_string(rank));
-  check_keys_of(question, keys);
+  check_choice_keys(question, keys);
 }
 
 /// Most bytes that activations of blocks take on a rank at any moment of the recorded step.
 double block_activations(const NamedRun& run, int rank) {
-  std::uint64_t most = 0;
-  try {
-    const MemoryTimeline memory = read_memory(run.run->folder, rank);
-    for (const MemoryMoment& moment : memory.moments) {
-      std::uint64_t bytes = 0;
-      for (std::size_t i = 0; i < memory.owners.size() && i < moment.activations.size(); ++i)
-        if (memory.owners[i].starts_with("blocks.")) bytes += moment.activations[i];
-      most = std::max(most, bytes);
-    }
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("`{}`: {}; {}", run.name, error.what(), error.hint()), run.name};
-  }
+  const std::uint64_t most = memory_of(run, run.run->folder, rank).most_block_bytes();
   if (most == 0)
     throw Cannot{fmt::format("rank {} of `{}` recorded no activation of a block", rank, run.name), run.name};
   return static_cast<double>(most);
 }
 
 int rank_argument(const Question& question) {
-  const auto out = number_of<int>(question.argument("rank", "0"));
-  if (!out || *out < 0) wrong_question(question, "rank is no number from 0 on", "rank = \"0\"");
-  return *out;
+  return whole_argument(question, "rank", 0, std::numeric_limits<int>::max(), "0");
 }
 
 std::string kept_by(const NamedRun& run, int rank) {
@@ -151,9 +124,7 @@ std::string kept_by(const NamedRun& run, int rank) {
 }
 
 Truth activations_ratio_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const int rank = rank_argument(input.question);
   const double of_base = block_activations(base, rank), of_other = block_activations(other, rank);
   Truth out = truth_of(input.question, Quantity::ratio, Spread({of_base / of_other}));
@@ -179,7 +150,7 @@ Truth how_it_ends_truth(const RuleInput& input) {
   const bool has_ended = view.state == RunState::done || view.state == RunState::failed;
   if (!has_ended) check_ended(run);  // refuses it
   Truth out;
-  out.figures = {{"reason", view.state == RunState::done ? "none" : one_line(view.reason)},
+  out.figures = {{"reason", view.state == RunState::done ? "none" : first_line(view.reason)},
                  {"timeout_s", value_in(run.run->config, "comm.timeout_s")}};
   if (view.state == RunState::done) {
     out.accepted = {"right"};
@@ -196,7 +167,7 @@ Truth how_it_ends_truth(const RuleInput& input) {
 }
 
 void check_how_it_ends(const Question& question) {
-  check_keys_of(question, {"right", "named", "hangs", "wrong"});
+  check_choice_keys(question, {"right", "named", "hangs", "wrong"});
 }
 
 Truth made_idle_truth(const RuleInput& input) {
@@ -223,15 +194,6 @@ void check_made_idle(const Question& question) { check_made_arguments(question);
 
 // ---- Orders ----------------------------------------------------------------------------------------------
 
-int count_argument(const RuleInput& input, const char* name, int least) {
-  const auto out = number_of<int>(input.argument(name));
-  if (!out || *out < least || *out > 1024)
-    wrong_question(input,
-                   fmt::format("{} = \"{}\" is no number from {} to 1024", name, input.argument(name), least),
-                   fmt::format("{} = \"8\"", name));
-  return *out;
-}
-
 /// All of a rank's blocks take 1 for each of F, I and W.
 PipelineCourse unit_course(const PipelineSchedule& schedule) {
   const double each = static_cast<double>(schedule.ranks.size()) / schedule.stages;
@@ -245,19 +207,15 @@ double kept_of(const PipelineSchedule& schedule, const PipelineCourse& course) {
 }
 
 PipelineSchedule schedule_named(const RuleInput& input, const char* which) {
+  constexpr int kMost = 1024;
   const std::string name = input.argument(which);
   const std::optional<PipelineForm> form = choice_named<PipelineForm>(name);
   if (!form || *form == PipelineForm::file)
     wrong_question(input, fmt::format("{} = \"{}\" is no order", which, printable(name, 60)),
                    "gpipe, 1f1b, interleaved, zb_h1 or zb_v");
   const bool has_two = *form == PipelineForm::interleaved || *form == PipelineForm::zb_v;
-  return make_schedule(*form, count_argument(input, "ranks", 2), has_two ? 2 : 1,
-                       count_argument(input, "parts", 1));
-}
-
-const char* word_between(double before, double after, double same) {
-  if (std::fabs(after - before) <= same) return "same";
-  return after < before ? "less" : "more";
+  return make_schedule(*form, whole_argument(input.question, "ranks", 2, kMost), has_two ? 2 : 1,
+                       whole_argument(input.question, "parts", 1, kMost));
 }
 
 Truth schedules_beside_truth(const RuleInput& input) {
@@ -280,10 +238,7 @@ Truth schedules_beside_truth(const RuleInput& input) {
 }
 
 void check_schedules_beside(const Question& question) {
-  std::vector<std::string> keys;
-  for (const char* const idle : {"less", "same", "more"})
-    for (const char* const kept : {"less", "same", "more"}) keys.push_back(fmt::format("{}_{}", idle, kept));
-  check_keys_of(question, keys);
+  check_choice_keys(question, pairs_of({"less", "same", "more"}));
 }
 
 /// By what check_schedule reports.
@@ -299,7 +254,7 @@ Truth schedule_check_truth(const RuleInput& input) {
   try {
     check_schedule(parse_schedule(joined(input.arguments("rows"), "\n"), "the table"), "the table");
   } catch (const Error& error) {
-    out.figures["error"] = one_line(error.what());
+    out.figures["error"] = first_line(error.what());
   }
   const std::string found = key_of(out.figures["error"]);
   if (found != input.argument("key"))
@@ -312,10 +267,7 @@ Truth schedule_check_truth(const RuleInput& input) {
 }
 
 void check_schedule_check(const Question& question) {
-  const std::vector<std::string> keys = {"runs", "missing", "order", "cycle"};
-  check_keys_of(question, keys);
-  if (question.choices.size() != keys.size())
-    wrong_question(question, "a choice is missing", "the choices are " + joined(keys));
+  check_choice_keys(question, {"runs", "missing", "order", "cycle"}, /*all=*/true);
 }
 
 using enum AnswerKind;

@@ -92,10 +92,6 @@ double leave_node(const Mesh& mesh, const AxisBytesSent& bytes, int per_node) {
   return out;
 }
 
-bool leaves_nodes(const Mesh& mesh, const std::string& axis, int per_node) {
-  return leaves_node(mesh, axis, 1, per_node) > 0;
-}
-
 float paint_joined_ranks(Sketch& sketch, const Mesh& mesh, int per_node, PlotPoint at, float width) {
   if (sketch.is_text()) return paint_letters(sketch, mesh, per_node, at);
   const Theme& theme = sketch.theme();

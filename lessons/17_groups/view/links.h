@@ -18,9 +18,6 @@ using AxisBytesSent = std::vector<std::pair<std::string, double>>;
 double leaves_node(const Mesh& mesh, const std::string& axis, double bytes, int per_node);
 double leave_node(const Mesh& mesh, const AxisBytesSent& bytes, int per_node);
 
-/// Whether some group of the axis has ranks on several nodes.
-bool leaves_nodes(const Mesh& mesh, const std::string& axis, int per_node);
-
 /// A row a node, its ranks joined along tp (solid) and cp (dashed); ranks that hold one model have one
 /// colour. In a terminal the groups of each of these axes have letters. Gives the y where it ends.
 float paint_joined_ranks(Sketch& sketch, const Mesh& mesh, int per_node, PlotPoint at, float width);

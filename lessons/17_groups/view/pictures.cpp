@@ -75,13 +75,12 @@ float paint_idea(Sketch& sketch, PlotPoint at, float width) {
   for (int node = 0; node < kIdeaRanks / kIdeaNode; ++node)
     paint_idea_node(sketch, node, {at.x + static_cast<float>(node) * (each + gap), at.y}, each);
   at.y += sketch.px(20 + 46 + 40 + 12);
-  at.y = sketch.legend(
+  return sketch.legend(
       at, width,
       std::array{LegendEntry{.words = "a model", .colour = theme.text, .line = Dash::solid},
                  LegendEntry{.words = "an ensemble", .colour = theme.accent, .line = Dash::dashed},
                  LegendEntry{"the band of latitudes that a rank reads",
                              mixed(theme.panel, theme.series[1], 0.55F)}});
-  return at.y;
 }
 
 // ---- Links -----------------------------------------------------------------------------------------------
@@ -110,13 +109,10 @@ float paint_order(Sketch& sketch, const std::string& order, double most, PlotPoi
 float paint_links(Sketch& sketch, PlotPoint at, float width) {
   const double most = std::max(leave_node(linked("tp-cp-dp"), kLinkBytes, kLinkNode),
                                leave_node(linked("dp-cp-tp"), kLinkBytes, kLinkNode));
-  const auto one = [&](PlotPoint from, float wide) {
-    return paint_order(sketch, "tp-cp-dp", most, from, wide);
+  const auto in_order = [&](const char* order) {
+    return [&, order](PlotPoint from, float wide) { return paint_order(sketch, order, most, from, wide); };
   };
-  const auto other = [&](PlotPoint from, float wide) {
-    return paint_order(sketch, "dp-cp-tp", most, from, wide);
-  };
-  at.y = paint_pair(sketch, at, width, 460, one, other) + sketch.px(4);
+  at.y = paint_pair(sketch, at, width, 460, in_order("tp-cp-dp"), in_order("dp-cp-tp")) + sketch.px(4);
   const Theme& theme = sketch.theme();
   at.y = sketch.legend(at, width,
                        std::array{LegendEntry{"bytes of tp", theme.series[1]},
@@ -198,12 +194,12 @@ float paint_members(Sketch& sketch, const char* title, const Members& members, P
   sketch.mark({x.pixel(kObserved), y}, Mark::cross, theme.bad, 6);
   at.y = y + sketch.px(20);
   const auto [off, apart] = crps_terms(members);
-  const float label = sketch.text_width("off the observation") + sketch.px(12);
+  const float label = sketch.text_width("off the analysis") + sketch.px(12);
   const float number = sketch.text_width("- 0.00") + sketch.px(10),
               row = sketch.canvas().height_of(sketch.px(22));
   const Axis bars{.least = 0, .most = 2.2, .begin = at.x + label, .end = at.x + width - number};
   for (const auto& [name, value, sign] :
-       {std::tuple{"off the observation", off, ""}, std::tuple{"apart, halved", apart, "- "},
+       {std::tuple{"off the analysis", off, ""}, std::tuple{"apart, halved", apart, "- "},
         std::tuple{"fair CRPS", off - apart, "= "}}) {
     sketch.area({bars.begin, at.y + sketch.px(3), bars.pixel(value), at.y + row - sketch.px(4)},
                 theme.series[0]);
@@ -218,17 +214,15 @@ float paint_members(Sketch& sketch, const char* title, const Members& members, P
 
 float paint_crps(Sketch& sketch, PlotPoint at, float width) {
   const Theme& theme = sketch.theme();
-  const auto narrow = [&](PlotPoint from, float wide) {
-    return paint_members(sketch, "Narrow, and beside it", kNarrow, from, wide);
+  const auto members = [&](const char* title, const Members& shown) {
+    return [&, title](PlotPoint from, float wide) { return paint_members(sketch, title, shown, from, wide); };
   };
-  const auto wide_ones = [&](PlotPoint from, float wide) {
-    return paint_members(sketch, "Wide, and around it", kWide, from, wide);
-  };
-  at.y = paint_pair(sketch, at, width, 520, narrow, wide_ones);
+  at.y = paint_pair(sketch, at, width, 520, members("Narrow, and beside it", kNarrow),
+                    members("Wide, and around it", kWide));
   return sketch.legend(
       at, width,
       std::array{LegendEntry{.words = "members", .colour = theme.series[1], .mark = Mark::circle},
-                 LegendEntry{.words = "observation", .colour = theme.bad, .mark = Mark::cross}});
+                 LegendEntry{.words = "analysis", .colour = theme.bad, .mark = Mark::cross}});
 }
 
 // ---- Of runs and choices ---------------------------------------------------------------------------------
@@ -285,8 +279,8 @@ std::vector<LessonPicture> pictures() {
         "8 rows.",
         paint_bands}},
       {"crps",
-       {"The two terms of CRPS", "four members, one observation",
-        "Four members as dots on a line and the observation as a cross. Left, the members lie close "
+       {"The two terms of CRPS", "four members, one analysis",
+        "Four members as dots on a line and the analysis as a cross. Left, the members lie close "
         "together and beside the cross: their mean distance from it is large, their distance from each "
         "other small. Right, they lie wide around it: both are of about one size, and the fair CRPS is "
         "smaller.",

@@ -20,35 +20,11 @@
 namespace isobar::lesson_17 {
 namespace {
 
-std::string one_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 300); }
-
-/// Every choice is one of these keys, and each of them is one where `all`. Error (exit code 2) otherwise.
-void check_keys_are(const Question& question, const std::vector<std::string>& keys, bool all = false) {
-  for (const QuestionChoice& choice : question.choices)
-    if (!holds(keys, choice.key))
-      wrong_question(
-          question, fmt::format("the rule {} never accepts \"{}\"", question.rule, printable(choice.key, 60)),
-          "one of: " + joined(keys));
-  if (all && question.choices.size() != keys.size())
-    wrong_question(question, "a choice is missing", "the choices are " + joined(keys));
-}
-
-std::string text_of(const Question& question, const std::string& key) {
-  const QuestionChoice* const found = find_by(question.choices, &QuestionChoice::key, key);
-  return found == nullptr ? key : found->text;
-}
-
 LessonInfo lesson_in(const RuleInput& input) {
   return read_lesson(input.home, input.argument("lesson", input.question.lesson));
 }
 
-int whole_argument(const RuleInput& input, const char* name) {
-  const auto out = number_of<int>(input.argument(name));
-  if (!out || *out < 1 || *out > 1024)
-    wrong_question(input, fmt::format("{} = \"{}\" is no number from 1 on", name, input.argument(name)),
-                   fmt::format("{} = \"4\"", name));
-  return *out;
-}
+constexpr int kMostRanksAsked = 1024;
 
 // ---- Axes on links ---------------------------------------------------------------------------------------
 
@@ -83,7 +59,7 @@ std::vector<PlacedAxes> placed_axes(const RuleInput& input, const AxisBytesSent&
 
 Truth axes_on_links_truth(const RuleInput& input) {
   constexpr double kNear = 1.01;
-  const int node = whole_argument(input, "node");
+  const int node = whole_argument(input.question, "node", 1, kMostRanksAsked);
   const AxisBytesSent bytes = bytes_in(input);
   const std::vector<PlacedAxes> placed = placed_axes(input, bytes, node);
   if (placed.size() < 2 || placed[1].outside < kNear * placed[0].outside)
@@ -93,8 +69,8 @@ Truth axes_on_links_truth(const RuleInput& input) {
   out.accepted = {best.key};
   std::vector<std::string> inside, between;
   for (const auto& [axis, sent] : bytes)
-    (leaves_nodes(best.mesh, axis, node) ? between : inside).push_back(axis);
-  out.figures = {{"value", text_of(input.question, best.key)},
+    (leaves_node(best.mesh, axis, sent, node) > 0 ? between : inside).push_back(axis);
+  out.figures = {{"value", text_of_choice(input.question, best.key)},
                  {"best", figure_text(best.outside)},
                  {"worst", figure_text(placed.back().outside)},
                  {"inside", joined(inside, " and ")},
@@ -124,7 +100,7 @@ Truth settings_check_truth(const RuleInput& input) {
     load_config(input.home, lesson_in(input),
                 {.preset = input.argument("preset", "cpu_micro"), .sets = input.arguments("set")}, "cpu");
   } catch (const Error& error) {
-    out.figures = {{"error", one_line(error.what())}, {"hint", one_line(error.hint())}};
+    out.figures = {{"error", first_line(error.what())}, {"hint", first_line(error.hint())}};
   }
   const std::string& found = out.figures["error"];
   const bool is_so = key == "runs" ? found == "none" : !at.empty() && found.find(at) != std::string::npos;
@@ -136,7 +112,9 @@ Truth settings_check_truth(const RuleInput& input) {
   return out;
 }
 
-void check_settings_check(const Question& question) { check_keys_are(question, kSettingsKeys, /*all=*/true); }
+void check_settings_check(const Question& question) {
+  check_choice_keys(question, kSettingsKeys, /*all=*/true);
+}
 
 // ---- What fits and is fastest ----------------------------------------------------------------------------
 
@@ -162,7 +140,7 @@ std::vector<FitWay> ways_in(const RuleInput& input) {
 void predict_way(const RuleInput& input, FitWay& way) {
   constexpr double kGib = 1024.0 * 1024 * 1024;
   const LessonInfo lesson = lesson_in(input);
-  const int ranks = whole_argument(input, "ranks");
+  const int ranks = whole_argument(input.question, "ranks", 1, kMostRanksAsked);
   Settings placed = way.settings;
   placed.sets.push_back(fmt::format("run.ranks={}", ranks));
   const Config config = load_config(input.home, lesson, placed, "cuda").config;
@@ -193,7 +171,7 @@ Truth fits_fastest_truth(const RuleInput& input) {
   const bool fits_any = !ways.empty() && ways[0].rate > 0;
   const std::string key = fits_any ? ways[0].key : "no";
   out.accepted = {key};
-  out.figures["value"] = text_of(input.question, key);
+  out.figures["value"] = text_of_choice(input.question, key);
   out.figures["fits"] = joined(fits);
   out.figures["gib_best"] = fits_any ? figure_text(ways[0].gib) : "-";
   out.figures["rate_best"] = fits_any ? figure_text(ways[0].rate) + " samples/s" : "it does not fit";
@@ -207,12 +185,10 @@ Truth fits_fastest_truth(const RuleInput& input) {
 void check_fits_fastest(const Question& question) {
   std::vector<std::string> keys = {"no"};
   for (const std::string& one : question.arguments("ways")) keys.push_back(split(one, ' ').front());
-  check_keys_are(question, keys);
+  check_choice_keys(question, keys);
 }
 
 // ---- Two figures -----------------------------------------------------------------------------------------
-
-constexpr std::array<const char*, 3> kDirectionWords = {"down", "same", "up"};
 
 const Figure& counted_figure(const Question& question, const std::string& name) {
   const Figure* const found = figure_named(name);
@@ -228,16 +204,8 @@ double middle_of_run(const Figure& figure, const NamedRun& run) {
   return values.median();
 }
 
-const char* way_between(double base, double other, double within) {
-  const double least = within * std::max(std::fabs(base), std::fabs(other));
-  if (std::fabs(other - base) <= least) return "same";
-  return other < base ? "down" : "up";
-}
-
 Truth both_directions_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const double within = number_argument(input, "within", 0.02);
   Truth out;
   std::vector<std::string> ways, words;
@@ -246,13 +214,14 @@ Truth both_directions_truth(const RuleInput& input) {
     const double before = middle_of_run(figure, base), after = middle_of_run(figure, other);
     out.figures["base_" + name] = number_text(figure.quantity, before);
     out.figures["other_" + name] = number_text(figure.quantity, after);
-    ways.emplace_back(way_between(before, after, within));
+    const double band = within * std::max(std::fabs(before), std::fabs(after));
+    ways.push_back(word_between(before, after, band, "down", "up"));
     words.push_back(fmt::format("{} from {} to {}", figure.name, with_unit(figure.quantity, before),
                                 with_unit(figure.quantity, after)));
   }
   const std::string key = joined(ways, "_");
   out.accepted = {key};
-  out.figures["value"] = text_of(input.question, key);
+  out.figures["value"] = text_of_choice(input.question, key);
   out.text = joined(words);
   out.source = source_of(base);
   return out;
@@ -262,10 +231,7 @@ void check_both_directions(const Question& question) {
   const std::vector<std::string> of = question.arguments("of");
   if (of.size() != 2) wrong_question(question, "two figures are asked for", "of = [\"spread\", \"crps\"]");
   for (const std::string& name : of) counted_figure(question, name);
-  std::vector<std::string> keys;
-  for (const char* const one : kDirectionWords)
-    for (const char* const other : kDirectionWords) keys.push_back(fmt::format("{}_{}", one, other));
-  check_keys_are(question, keys);
+  check_choice_keys(question, pairs_of({"down", "same", "up"}));
 }
 
 using enum AnswerKind;

@@ -150,7 +150,7 @@ TEST_CASE("of the two bandwidths the ring's own one stays when ranks are added")
                    .rule()
                    .check(pair_of("bandwidth_falls", two, eight).choice("wirebw", "x").question());
              }),
-             says("no bandwidth is called \"wirebw\""));
+             says("never accepts \"wirebw\""));
 }
 
 TEST_CASE("latency and bandwidth are those of the link that made the times, of each algorithm") {

@@ -128,8 +128,8 @@ TEST_CASE("a question of two clusters names both, and how many ranks") {
   const Home home;
   const AskedRule good = order(home, "64");
   CHECK_NOTHROW(good.rule().check(good.question()));
-  CHECK_THAT(refused(order(home, "1")), says("two ranks or more"));
-  CHECK_THAT(refused(order(home, "many")), says("two ranks or more"));
+  CHECK_THAT(refused(order(home, "1")), says("ranks = \"1\" is no whole number from 2 on"));
+  CHECK_THAT(refused(order(home, "many")), says("ranks = \"many\" is no whole number from 2 on"));
   CHECK_THAT(refused(order(home, "64", {"quick"})), says("compares two clusters"));
   CHECK_THAT(refused(order(home, "64", {"quick", "quick"})), says("compares two clusters"));
   AskedRule other = order(home, "64");

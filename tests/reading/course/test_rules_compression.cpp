@@ -204,7 +204,7 @@ TEST_CASE("a reason needs runs whose link and times are there") {
              says("did not measure their link"));
   AskedRule wrong = TwoMade({}, {}).ask("slow_reason");
   wrong.choice("overlap", "no overlap");
-  CHECK_THAT(error_of([&] { wrong.rule().check(wrong.question()); }), says("no term is called \"overlap\""));
+  CHECK_THAT(error_of([&] { wrong.rule().check(wrong.question()); }), says("never accepts \"overlap\""));
 }
 
 TEST_CASE("where two runs cross follows from their terms, if they do") {

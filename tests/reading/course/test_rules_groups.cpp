@@ -107,7 +107,7 @@ TEST_CASE("settings run, or are refused by the rule that they break") {
                sizes({"run.ranks=8", "mesh.gpus_per_model=4"}, "model", "models").truth();
              }),
              says("these settings give \"none\""));
-  CHECK_THAT(refused(sizes({}, "runs", "").choice("runs", "it runs")), says("a choice is missing"));
+  CHECK_THAT(refused(sizes({}, "runs", "").choice("runs", "it runs")), says("no choice has the key"));
 }
 
 TEST_CASE("of the ways that fit the fastest is right, and none where none fits") {

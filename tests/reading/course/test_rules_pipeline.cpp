@@ -76,7 +76,7 @@ TEST_CASE("orders are set beside each other by idle time and by what is kept") {
   CHECK(beside("gpipe", "1f1b").truth().figures.at("base_kept") == "8");
   CHECK_THAT(error_of([] { beside("gpipe", "file").truth(); }), says("to = \"file\" is no order"));
   CHECK_THAT(error_of([] { beside("gpipe", "1f1b", "none").truth(); }),
-             says("parts = \"none\" is no number"));
+             says("parts = \"none\" is no whole number from 1 to 1024"));
 }
 
 TEST_CASE("a table is checked, and a key that the check contradicts is refused") {
@@ -87,7 +87,7 @@ TEST_CASE("a table is checked, and a key that the check contradicts is refused")
   CHECK_THAT(error_of([] { table({"0F0,0B0", "1F0,1B0"}, "order").truth(); }), says("key = \"runs\""));
   CHECK_THAT(error_of([] { table({"0F0", "1F0,1B0"}, "runs").truth(); }), says("key = \"missing\""));
   CHECK_THAT(error_of([] { table({"0B0,0F0", "1F0,1B0"}, "cycle").truth(); }), says("key = \"order\""));
-  CHECK_THAT(refused(table({"0F0,0B0"}, "runs").choice("runs", "yes")), says("a choice is missing"));
+  CHECK_THAT(refused(table({"0F0,0B0"}, "runs").choice("runs", "yes")), says("no choice has the key"));
 }
 
 TEST_CASE("bytes of activations of one rank in two orders") {
@@ -109,7 +109,7 @@ TEST_CASE("bytes of activations of one rank in two orders") {
   CHECK(truth.number == Approx(base_mb / other_mb).epsilon(0.02));
   CHECK(truth.figures.at("base_kept") == "4");
   CHECK(truth.figures.at("other_kept") == "2");
-  CHECK_THAT(refused(asked("first")), says("rank is no number"));
+  CHECK_THAT(refused(asked("first")), says("rank = \"first\" is no whole number from 0 on"));
 }
 
 TEST_CASE("a run ends well, or with an error that names a rank") {

@@ -59,7 +59,8 @@ TEST_CASE("what fits is told by the plan, as it is, with shared states and with 
   CHECK_THAT(error_of([] { fitted_by("2", "80"); }), says("it fits as it is"));
   const std::string just = truth.figures.at("halved_gib");
   CHECK_THAT(error_of([&] { fitted_by("16", just); }), says("within 3 % of the limit"));
-  CHECK_THAT(error_of([] { fitted_by("one", "20"); }), says("samples = \"one\" is no number from 2 on"));
+  CHECK_THAT(error_of([] { fitted_by("one", "20"); }),
+             says("samples = \"one\" is no whole number from 2 on"));
   CHECK_THAT(refused(AskedRule("fits_by", fitting("16", "40")).choice("both", "both")),
              says("never accepts \"both\"") && says("states, samples, either, neither"));
 }

@@ -109,23 +109,25 @@ class Calculation {
   int deep_ = 0;
 };
 
-/// A figure for texts beside the result: "chunk_mb 100 / 8".
-std::pair<std::string, double> named_value(const Question& question, const std::string& text) {
-  const std::size_t end = std::min(text.find(' '), text.size());
-  const std::string formula(text.substr(std::min(end + 1, text.size())));
-  return {text.substr(0, end), Calculation(question, formula).value()};
-}
-
 }  // namespace
 
 double calculated(const Question& question, const std::string& text) {
   return Calculation(question, text).value();
 }
 
+std::vector<KeyedValue> keyed_values(const Question& question, std::string_view argument) {
+  std::vector<KeyedValue> out;
+  for (const std::string& one : question.arguments(argument)) {
+    const std::size_t end = std::min(one.find(' '), one.size());
+    out.push_back({one.substr(0, end), calculated(question, one.substr(std::min(end + 1, one.size())))});
+  }
+  return out;
+}
+
 void check_calculation(const Question& question) {
   const std::string formula = question.argument("is");
   Calculation(question, formula).value();
-  for (const std::string& one : question.arguments("beside")) named_value(question, one);
+  keyed_values(question, "beside");
 }
 
 Truth calculation_truth(const RuleInput& input) {
@@ -133,10 +135,8 @@ Truth calculation_truth(const RuleInput& input) {
   Truth out;
   out.number = out.low = out.high = Calculation(input.question, formula).value();
   out.figures["value"] = figure_text(out.number);
-  for (const std::string& one : input.arguments("beside")) {
-    const auto [name, value] = named_value(input.question, one);
-    out.figures[name] = figure_text(value);
-  }
+  for (const KeyedValue& one : keyed_values(input.question, "beside"))
+    out.figures[one.key] = figure_text(one.value);
   out.text = fmt::format("{} {}", out.figures["value"], input.question.unit);
   out.source = "by formula";
   return out;

@@ -22,14 +22,7 @@ constexpr double kFlat = 0.1;
 /// Steps and losses, in order.
 using Points = std::vector<std::pair<double, double>>;
 
-Points points_of(const NamedRun& run, const std::string& name) {
-  Points out;
-  const CurveRef found = run.run->series.find(name);
-  if (!found) return out;
-  for (std::size_t i = 0; i < found.curve->y.size(); ++i)
-    out.emplace_back(found.places->step[found.curve->row(i)], found.curve->y[i]);
-  return out;
-}
+Points points_of(const NamedRun& run, const std::string& name) { return run.run->series.find(name).points(); }
 
 /// The last quarter, whose mean smooths what single batches do.
 Points last_quarter(const Points& points) {
@@ -96,11 +89,7 @@ Truth stopped_truth(const NamedRun& fault) {
 void check_curve(const Question& question) {
   std::vector<std::string> keys;
   for (const CurveShape& shape : curve_shapes()) keys.emplace_back(shape.key);
-  for (const QuestionChoice& choice : question.choices) {
-    if (curve_shape(choice.key) == nullptr)
-      wrong_question(question, "no curve has the shape \"" + printable(choice.key, 60) + "\"",
-                     did_you_mean(choice.key, keys, "shapes: " + joined(keys)));
-  }
+  check_choice_keys(question, keys);
 }
 
 Truth curve_truth(const RuleInput& input) {

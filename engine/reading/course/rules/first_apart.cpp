@@ -6,7 +6,6 @@
 #include <optional>
 #include <string_view>
 
-#include "core/find.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -31,16 +30,12 @@ std::optional<std::size_t> first_unequal(const NamedRun& base, const NamedRun& o
   return std::nullopt;
 }
 
-constexpr std::array<std::string_view, 3> kPartings = {"never", "later", "first"};
-
 std::string end_loss_text(const NamedRun& run) { return fmt::format("{:.5g}", run.view().summary.last_loss); }
 
 }  // namespace
 
 Truth first_apart_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base")),
-                 other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const std::optional<std::size_t> place = first_unequal(base, other, number_argument(input, "within", 0));
   Truth out;
   out.accepted = {!place ? "never" : *place > 0 ? "later" : "first"};
@@ -54,12 +49,6 @@ Truth first_apart_truth(const RuleInput& input) {
   return out;
 }
 
-void check_first_apart(const Question& question) {
-  for (const QuestionChoice& choice : question.choices) {
-    if (!holds(kPartings, choice.key))
-      wrong_question(question, "the rule never accepts \"" + printable(choice.key, 60) + "\"",
-                     "its answers: never, later, first");
-  }
-}
+void check_first_apart(const Question& question) { check_choice_keys(question, {"never", "later", "first"}); }
 
 }  // namespace isobar

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/find.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -12,22 +11,12 @@
 namespace isobar {
 namespace {
 
-struct LargestEntry {
-  std::string key;
-  double value = 0;
-};
-
-/// "KEY FORMULA" of each, the largest first.
-std::vector<LargestEntry> largest_entries(const Question& question) {
+/// The largest first.
+std::vector<KeyedValue> largest_entries(const Question& question) {
   constexpr double kApart = 0.01;
-  std::vector<LargestEntry> out;
-  for (const std::string& one : question.arguments("of")) {
-    const std::size_t end = std::min(one.find(' '), one.size());
-    out.push_back({one.substr(0, end), calculated(question, one.substr(std::min(end + 1, one.size())))});
-  }
+  std::vector<KeyedValue> out = keyed_values(question, "of");
   if (out.size() < 2) wrong_question(question, "largest compares two formulas or more", "of = [...]");
-  std::ranges::stable_sort(out,
-                           [](const LargestEntry& a, const LargestEntry& b) { return a.value > b.value; });
+  std::ranges::stable_sort(out, [](const KeyedValue& a, const KeyedValue& b) { return a.value > b.value; });
   if (out[0].value - out[1].value <= kApart * std::fabs(out[0].value))
     wrong_question(question, fmt::format("{} and {} are the same within 1 %", out[0].key, out[1].key),
                    fmt::format("{:g} and {:g}", out[0].value, out[1].value));
@@ -37,10 +26,10 @@ std::vector<LargestEntry> largest_entries(const Question& question) {
 }  // namespace
 
 Truth largest_truth(const RuleInput& input) {
-  const std::vector<LargestEntry> entries = largest_entries(input.question);
+  const std::vector<KeyedValue> entries = largest_entries(input.question);
   Truth out;
   out.accepted = {entries[0].key};
-  for (const LargestEntry& one : entries) {
+  for (const KeyedValue& one : entries) {
     out.figures[one.key] = figure_text(one.value);
     out.text += fmt::format("{}{} {}", out.text.empty() ? "" : ", ", one.key, figure_text(one.value));
   }
@@ -53,16 +42,9 @@ Truth largest_truth(const RuleInput& input) {
 }
 
 void check_largest(const Question& question) {
-  const std::vector<LargestEntry> entries = largest_entries(question);
-  for (const LargestEntry& one : entries) {
-    if (question.choice(one.key) == nullptr)
-      wrong_question(question, "no choice has the key " + printable(one.key, 60), "one for each formula");
-  }
-  for (const QuestionChoice& choice : question.choices) {
-    if (find_by(entries, &LargestEntry::key, choice.key) == nullptr)
-      wrong_question(question, "the rule never accepts \"" + printable(choice.key, 60) + "\"",
-                     "a choice for each formula");
-  }
+  std::vector<std::string> keys;
+  for (const KeyedValue& one : largest_entries(question)) keys.push_back(one.key);
+  check_choice_keys(question, keys, /*all=*/true);
 }
 
 }  // namespace isobar

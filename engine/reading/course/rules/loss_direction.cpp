@@ -43,9 +43,7 @@ double band_of(const NamedRun& base, const NamedRun& other) {
 }  // namespace
 
 Truth loss_direction_truth(const RuleInput& input) {
-  const NamedRun base = ended_run(input, input.argument("base"));
-  const NamedRun other = ended_run(input, input.argument("other"));
-  check_one_source(base, other);
+  const auto [base, other] = ended_pair(input);
   const std::string at = input.argument("at", "samples");
   if (at != "samples" && at != "end")
     wrong_question(input, "loss_direction takes no at = \"" + at + "\"", "samples or end");

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "analyse/comm_times.h"
-#include "core/error.h"
 #include "core/text.h"
 #include "course/rules/all.h"
 #include "course/rules/parts.h"
@@ -33,12 +32,7 @@ std::vector<Interval> clipped(std::vector<Interval> times, const Interval& to) {
 }
 
 Beside beside_of(const NamedRun& run, const std::string& stage) {
-  SpanTable table;
-  try {
-    table = read_spans(run.run->folder);
-  } catch (const Error& error) {
-    throw Cannot{fmt::format("`{}`: {}; {}", run.name, error.what(), error.hint()), run.name};
-  }
+  const SpanTable table = read_for(run, nullptr, [&] { return read_spans(run.run->folder); });
   const std::vector<StepWindow> steady = steady_windows(step_windows(table));
   if (steady.empty()) throw Cannot{fmt::format("`{}` has no complete step in its trace", run.name), run.name};
   const bool on_device = std::ranges::find(table.tracks, "device") != table.tracks.end();

@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "config/load.h"
-#include "core/error.h"
-#include "core/number_text.h"
 #include "core/text.h"
 #include "course/units.h"
 #include "log/event.h"
@@ -55,6 +53,13 @@ std::string others_text(std::size_t crowded) {
                      counted(static_cast<std::int64_t>(crowded), "run"), crowded == 1 ? "does" : "do");
 }
 
+TwoNamedRuns two_named(const RuleInput& input, NamedRun (*named)(const RuleInput&, const std::string&)) {
+  const TwoNamedRuns out{.base = named(input, input.argument("base")),
+                         .other = named(input, input.argument("other"))};
+  check_one_source(out.base, out.other);
+  return out;
+}
+
 void check_repeats(const NamedRun& run, const Spread& values) {
   if (values.values.size() >= kLeastRepeats) return;
   const std::string why =
@@ -74,14 +79,6 @@ Truth Rule::find(const RuleInput& input) const {
     out.missing = cannot.missing;
     return out;
   }
-}
-
-void wrong_question(const Question& question, const std::string& what, const std::string& hint) {
-  throw Error(what, question.origin, hint);
-}
-
-void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint) {
-  wrong_question(input.question, what, hint);
 }
 
 NamedRun run_of(const RuleInput& input, const std::string& name) {
@@ -116,6 +113,19 @@ NamedRun timed_run(const RuleInput& input, const std::string& name) {
   const NamedRun out = run_of(input, name);
   check_timed(out);
   return out;
+}
+
+TwoNamedRuns ended_pair(const RuleInput& input) { return two_named(input, ended_run); }
+TwoNamedRuns timed_pair(const RuleInput& input) { return two_named(input, timed_run); }
+
+void cannot_read(const NamedRun& run, const char* what, const Error& error) {
+  if (what == nullptr)
+    throw Cannot{fmt::format("`{}`: {}; {}", run.name, error.what(), error.hint()), run.name};
+  throw Cannot{fmt::format("{} of `{}` cannot be read: {}", what, run.name, error.what()), run.name};
+}
+
+MemoryTimeline memory_of(const NamedRun& run, const std::filesystem::path& folder, int rank) {
+  return read_for(run, nullptr, [&] { return read_memory(folder, rank); });
 }
 
 std::map<std::int64_t, double> distances_between(const NamedRun& run, std::string_view note) {
@@ -258,6 +268,14 @@ Compared compare_runs(const NamedRun& base, const Spread& of_base, const NamedRu
   return *out;
 }
 
+LossesCompared losses_between(const NamedRun& base, const NamedRun& other) {
+  const LossesCompared out = compare_losses(base.view(), base.run->series, other.view(), other.run->series);
+  if (out.parity == Parity::unknown)
+    throw Cannot{fmt::format("`{}` and `{}` have no losses at the same steps", base.name, other.name),
+                 other.name};
+  return out;
+}
+
 LessonSettings settings_in(const RuleInput& input) {
   Settings settings{.preset = input.argument("preset"), .sets = input.arguments("set")};
   LessonInfo lesson = read_lesson(input.home, input.argument("lesson", input.question.lesson));
@@ -340,22 +358,14 @@ Spread above_zero(const Spread& values) {
   return Spread(out);
 }
 
-double number_argument(const RuleInput& input, std::string_view name) {
-  const std::string text = input.argument(name);
-  const auto number = number_of<double>(text);
-  if (!number || !std::isfinite(*number))
-    wrong_question(input, fmt::format("the rule {} wants a number for {}", input.question.rule, name),
-                   text.empty() ? "it is not there" : "it has \"" + printable(text, 60) + "\"");
-  return *number;
-}
-
-double number_argument(const RuleInput& input, std::string_view name, double otherwise) {
-  return input.argument(name).empty() ? otherwise : number_argument(input, name);
-}
-
 std::string direction_word(const Compared& compared) {
   if (compared.is_same()) return "same";
   return compared.direction == Direction::more ? "up" : "down";
+}
+
+std::string word_between(double before, double after, double band, const char* fewer, const char* more) {
+  if (std::fabs(after - before) <= band) return "same";
+  return after < before ? fewer : more;
 }
 
 }  // namespace isobar

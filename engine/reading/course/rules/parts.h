@@ -1,15 +1,19 @@
 #pragma once
 // What rules share: runs that are fit to be asked, values in units, figures as texts, and a way to say why
 // something cannot be told.
+#include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyse/figure.h"
 #include "analyse/spread.h"
 #include "config/config.h"
 #include "config/lesson.h"
+#include "core/error.h"
 #include "course/rules.h"
+#include "record/memory_timeline.h"
 
 namespace isobar {
 
@@ -34,6 +38,28 @@ NamedRun run_of(const RuleInput& input, const std::string& name);
 NamedRun ended_run(const RuleInput& input, const std::string& name);
 /// One that ended well, has enough steady steps, and had the processors to itself.
 NamedRun timed_run(const RuleInput& input, const std::string& name);
+
+/// The runs that the arguments `base` and `other` name, of one source. Cannot as of each of them.
+struct TwoNamedRuns {
+  NamedRun base, other;
+};
+TwoNamedRuns ended_pair(const RuleInput& input);
+TwoNamedRuns timed_pair(const RuleInput& input);
+
+[[noreturn]] void cannot_read(const NamedRun& run, const char* what, const Error& error);
+/// What `read` gives of a run. Cannot where it throws an Error: "the path of `a` cannot be read: ..." with
+/// `what`, the error with its hint without (null).
+template <class Read>
+auto read_for(const NamedRun& run, const char* what, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    cannot_read(run, what, error);
+  }
+}
+
+/// What a rank recorded in `folder`, that of the run or of a repeat. Cannot where it recorded nothing.
+MemoryTimeline memory_of(const NamedRun& run, const std::filesystem::path& folder, int rank = 0);
 
 /// The largest distance of any rank from rank 0 by step, from the notes with this text: "replicas" (weights),
 /// "buffers".
@@ -68,6 +94,9 @@ Spread figures_of(const NamedRun& run, const FigureOf& figure);
 double sum_of(const SteadyFigures& run, const std::vector<std::string>& fields);
 /// The sum of the means of fields of the steps. Cannot for a field that no step has, unless it is of a stage.
 Spread sums_of(const NamedRun& run, const std::vector<std::string>& fields);
+
+/// Losses of two runs beside each other. Cannot where they have none at the same steps.
+LossesCompared losses_between(const NamedRun& base, const NamedRun& other);
 
 /// compare() of `other` over `base`. Cannot where it cannot tell: too few repeats, no values, two sources.
 Compared compare_runs(const NamedRun& base, const Spread& of_base, const NamedRun& other,
@@ -114,14 +143,37 @@ Spread above_zero(const Spread& values);
 /// The argument as a number. Error (exit code 2) where it is none, or is not there.
 double number_argument(const RuleInput& input, std::string_view name);
 double number_argument(const RuleInput& input, std::string_view name, double otherwise);
+/// A whole number from `least` to `most`. Error (exit code 2) for any other text; without the argument, for
+/// `otherwise`.
+int whole_argument(const Question& question, std::string_view name, int least,
+                   int most = std::numeric_limits<int>::max(), const std::string& otherwise = "");
 /// The value of "2 * (8 - 1) * 100 / 8": numbers, + - * / ( ), sqrt, log2, ceil, floor, min and max. Error
 /// (exit code 2) for what cannot be worked out, at the question.
 double calculated(const Question& question, const std::string& text);
+/// What each text of an argument gives, in their order: "chunk_mb 100 / 8" is a key with a formula.
+struct KeyedValue {
+  std::string key;
+  double value = 0;
+};
+std::vector<KeyedValue> keyed_values(const Question& question, std::string_view argument);
 /// For what is wrong in the question: its place is said.
 [[noreturn]] void wrong_question(const Question& question, const std::string& what, const std::string& hint);
 [[noreturn]] void wrong_question(const RuleInput& input, const std::string& what, const std::string& hint);
 
+/// Each choice has one of these keys and, with `all`, each of them is some choice's. Error (exit code 2)
+/// otherwise.
+void check_choice_keys(const Question& question, const std::vector<std::string>& keys, bool all = false);
+/// "less_less", "less_same", ...: keys of choices that answer two questions with these words.
+std::vector<std::string> pairs_of(const std::vector<std::string>& words);
+/// The words of the choice with this key; the key where there is none.
+std::string text_of_choice(const Question& question, const std::string& key);
+/// The first line of a text, for a sentence.
+std::string first_line(const std::string& text);
+
 /// "up", "down" or "same".
 std::string direction_word(const Compared& compared);
+/// "same" where the two lie within `band` of each other, else `fewer` or `more`.
+std::string word_between(double before, double after, double band, const char* fewer = "less",
+                         const char* more = "more");
 
 }  // namespace isobar
