@@ -56,7 +56,7 @@ void ask_clusters(const Data& data, const LessonCard& card, const FormState& for
   ask.machines.clear();
   for (const ClusterMachine& machine : mine.machines)
     if (mine.chosen.contains(machine.name)) ask.machines.push_back(machine);
-  mine.answers.take(ask, card.info);
+  mine.answers.take(ask, card.info, answer_to);
 }
 
 std::string with_range(const OpenRange& range, double unit) {

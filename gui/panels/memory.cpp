@@ -11,7 +11,6 @@
 namespace isobar {
 namespace {
 
-constexpr float kBesideFrom = 860;
 constexpr std::size_t kMostShownRuns = 4;
 
 /// The memory of a run's rank that is read; null while there is none.
@@ -135,13 +134,10 @@ void draw_largest(Ui& ui, const MemoryTimeline& timeline, const std::string& id)
 /// The picture of one run in a column of this width.
 void draw_memory_of(Ui& ui, const MemoryRun& run, const MemoryAxes& axes, const std::string& id, float width,
                     Requests& ask) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  ImGuiCanvas canvas = ui.canvas();
-  Sketch sketch(canvas, ui.theme());
   MemoryArea area;
-  const float end = paint_memory(sketch, run, axes, point_of(at), width, &area);
-  ui.area("memory " + id, {width, end - at.y});
-  const Box box = {at.x, at.y, at.x + width, end};
+  const Box box = paint_here(ui, "memory " + id, width, [&](Sketch& sketch, PlotPoint at, float wide) {
+    return paint_memory(sketch, run, axes, at, wide, &area);
+  });
   point_at_moment(ui, run.timeline, area);
   save_drawing(
       ui, box, "memory-" + id, [&] { return memory_csv(run.timeline); },
@@ -150,20 +146,6 @@ void draw_memory_of(Ui& ui, const MemoryRun& run, const MemoryAxes& axes, const 
         paint_memory(file, run, axes, {whole.x0, whole.y0}, whole.width());
       },
       ask);
-}
-
-/// Pictures of the runs, two beside each other where there is room.
-void draw_memory_pictures(Ui& ui, const std::vector<MemoryRun>& runs, const std::vector<std::string>& ids,
-                          Requests& ask) {
-  const MemoryAxes axes = memory_axes(runs);
-  const float room = ImGui::GetContentRegionAvail().x - ui.px(8), gap = ui.px(28);
-  const bool beside = runs.size() > 1 && room >= ui.px(kBesideFrom);
-  const float width = beside ? (room - gap) / 2 : room;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    if (beside && i % 2 == 1) ImGui::SameLine(0, gap);
-    draw_memory_of(ui, runs[i], axes, ids[i], width, ask);
-    if (!beside || i % 2 == 1) ui.gap(8);
-  }
 }
 
 void draw_memory_tables(Ui& ui, const std::vector<MemoryRun>& runs, const std::vector<std::string>& ids) {
@@ -222,15 +204,8 @@ void explain_no_memory(Ui& ui, const RunEntry& run) {
 
 void draw_memory(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const auto runs = runs_of_memory(data, state);
-  if (runs.empty() || !runs.front()->detail)
-    return ui.nothing(
-        runs.empty() ? "No run is chosen" : "Reading the run ...",
-        runs.empty() ? "Choose one on the left, or press Space for a new one." : "This takes a moment.");
-  ui.text(runs.size() == 1 ? title_of(*runs.front()) : fmt::format("The memory of {} runs", runs.size()),
-          Face::title);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
-  ImGui::BeginChild("memory");
-  ImGui::PopStyleColor();
+  const std::string several = runs.size() > 1 ? fmt::format("The memory of {} runs", runs.size()) : "";
+  if (!begin_run_view(ui, runs.empty() ? nullptr : runs.front().get(), "memory", several)) return;
   draw_memory_ranks(ui, state.memory, runs.front()->detail->memory.size());
   std::vector<MemoryRun> shown;
   std::vector<std::string> ids;
@@ -244,7 +219,10 @@ void draw_memory(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   if (shown.empty()) {
     explain_no_memory(ui, *runs.front());
   } else {
-    draw_memory_pictures(ui, shown, ids, ask);
+    const MemoryAxes axes = memory_axes(shown);
+    draw_in_columns(ui, shown.size(), 8, [&](std::size_t i, float width) {
+      draw_memory_of(ui, shown[i], axes, ids[i], width, ask);
+    });
     draw_memory_tables(ui, shown, ids);
   }
   ImGui::EndChild();

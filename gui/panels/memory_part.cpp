@@ -83,17 +83,6 @@ void draw_measured(Ui& ui, const Data& data, const AppState& state, const Played
                       100 * (static_cast<double>(played.plan.total()) / measured - 1)));
 }
 
-void show_drawing(Ui& ui, const std::string& name, const Drawing& drawing, const std::string& csv,
-                  Requests& ask) {
-  ImGuiCanvas canvas = ui.canvas();
-  const float height = drawing_height(canvas, drawing, ImGui::GetContentRegionAvail().x);
-  const Box box = ui.space(height, name);
-  const auto paint = [&](Canvas& onto, const Box& in) { paint_drawing(onto, ui.theme(), in, drawing); };
-  paint(canvas, box);
-  save_drawing(
-      ui, box, name, [&] { return csv; }, paint, ask);
-}
-
 /// In the words of recorded timelines.
 CountedBytes counted_bytes(const MemoryPlan& plan) {
   CountedBytes out;
@@ -130,20 +119,28 @@ std::string plan_csv(const PlayedMemory& played) {
 void draw_step(Ui& ui, const PlayedMemory& played, Requests& ask) {
   const MemoryRun run{
       .label = "", .timeline = played.course, .predicted = true, .limit_bytes = played.limit_bytes};
-  show_drawing(ui, "predicted-memory", memory_drawing({run}), plan_csv(played), ask);
-  show_drawing(ui, "memory-plan", plan_drawing(played), plan_csv(played), ask);
+  const auto csv = [&] { return plan_csv(played); };
+  show_drawing(ui, "predicted-memory", memory_drawing({run}), csv, ask);
+  show_drawing(ui, "memory-plan", plan_drawing(played), csv, ask);
+}
+
+std::string front_csv(const MemoryFront& front) {
+  std::string out = "way,bytes,samples_per_s\n";
+  for (const PredictedWay& way : front.ways)
+    out += fmt::format("{},{},{}\n", csv_quoted(way_words(way_kind(way.way.config))), way.way.plan.total(),
+                       way.samples_per_s);
+  return out;
 }
 
 void draw_front(Ui& ui, const LessonCard& card, MemoryPlay& mine, Requests& ask) {
-  mine.fronts.take(mine.asked, card.info);
+  mine.fronts.take(mine.asked, card.info, [](const MemoryAsk& of, const LessonInfo& lesson, auto*) {
+    return answer_front(of, lesson);
+  });
   if (mine.fronts.is_busy()) ui.ask_frame();
   const FrontAnswer* const answer = mine.fronts.last().get();
   if (answer == nullptr || answer->of.lesson != card.info.name) return ui.note("Ways are worked out.");
   if (!answer->problem.empty()) return ui.problem(answer->problem);
-  std::string csv = "way,bytes,samples_per_s\n";
-  for (const PredictedWay& way : answer->front.ways)
-    csv += fmt::format("{},{},{}\n", csv_quoted(way_words(way_kind(way.way.config))), way.way.plan.total(),
-                       way.samples_per_s);
+  const auto csv = [&] { return front_csv(answer->front); };
   show_drawing(ui, "memory-front", front_drawing(answer->front), csv, ask);
 }
 

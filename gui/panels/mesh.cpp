@@ -43,24 +43,17 @@ void draw_mesh_controls(Ui& ui, MeshViewState& mine) {
 
 void draw_mesh_made(Ui& ui, MeshViewState& mine, Requests& ask) {
   const MeshFigures& mesh = *mine.made;
-  const ImVec2 at = ImGui::GetCursorScreenPos(), mouse = ImGui::GetIO().MousePos;
-  const float width = ImGui::GetContentRegionAvail().x - ui.px(8);
-  ImGuiCanvas canvas = ui.canvas();
-  Sketch sketch(canvas, ui.theme());
+  const ImVec2 mouse = ImGui::GetIO().MousePos;
   MeshArea area;
-  const float end =
-      paint_mesh(sketch, mesh, point_of(at), width, {.axis = mine.axis, .marked = mine.pointed}, &area);
-  ui.area("mesh", {width, end - at.y});
+  const Box box = paint_here(ui, "mesh", 0, [&](Sketch& sketch, PlotPoint at, float width) {
+    return paint_mesh(sketch, mesh, at, width, {.axis = mine.axis, .marked = mine.pointed}, &area);
+  });
   const auto pointed = ImGui::IsWindowHovered() ? area.rank_at({mouse.x, mouse.y}) : std::nullopt;
   if (mine.pointed != pointed.value_or(-1)) ui.ask_frame();
   mine.pointed = pointed.value_or(-1);
-  if (pointed) {
-    ImGui::PushTextWrapPos(ui.px(420));
-    ImGui::SetTooltip("%s", rank_words(mesh, *pointed).c_str());
-    ImGui::PopTextWrapPos();
-  }
+  if (pointed) tip_at_mouse(ui, rank_words(mesh, *pointed));
   save_drawing(
-      ui, {at.x, at.y, at.x + width, end}, "mesh", [&] { return mesh_csv(mesh); },
+      ui, box, "mesh", [&] { return mesh_csv(mesh); },
       [&](Canvas& onto, const Box& in) {
         paint_drawing(onto, theme_of(false), in, mesh_drawing(mesh, "A mesh", "", mine.axis));
       },
@@ -73,14 +66,8 @@ void draw_mesh_made(Ui& ui, MeshViewState& mine, Requests& ask) {
 
 void draw_mesh(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const std::shared_ptr<const RunEntry> run = data.feed.runs->find(state.run);
-  if (!run || !run->detail)
-    return ui.nothing(run ? "Reading the run ..." : "No run is chosen",
-                      run ? "This takes a moment." : "Choose one on the left, or press Space for a new one.");
+  if (!begin_run_view(ui, run.get(), "mesh")) return;
   MeshViewState& mine = state.mesh;
-  ui.text(title_of(*run), Face::title);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
-  ImGui::BeginChild("mesh");
-  ImGui::PopStyleColor();
   make_mesh_again(mine, *run);
   if (mine.made && !mine.made->axes.empty()) {
     draw_mesh_controls(ui, mine);

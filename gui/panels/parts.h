@@ -8,6 +8,10 @@ namespace isobar {
 /// What stands above the plots: which run it is, how it stands, and what must be known of it.
 void draw_run_head(Ui& ui, const RunEntry& run);
 
+/// The title of a run ("" = its own) and a child below it, which the caller ends. False where nothing is
+/// known of the run (null: none is chosen), and no child begins.
+bool begin_run_view(Ui& ui, const RunEntry* run, const char* name, const std::string& title = "");
+
 /// "24.7 % below persistence"; "" where persistence has no error.
 std::string skill_text(double rmse, double persistence);
 
@@ -49,6 +53,16 @@ void draw_memory_play(Ui& ui, const Data& data, const LessonCard& card, AppState
 /// A step of a pipeline by p, m, v and schedule, on a clock of events.
 void draw_pipeline_play(Ui& ui, AppState& state, const LessonCard& card, Requests& ask);
 
+/// A picture at the cursor, in a place of this name and width; 0 = the line, but for a margin.
+Box paint_here(Ui& ui, const std::string& name, float width, const decltype(Drawing::body)& paint);
+
+/// Pictures two beside each other where there is room, with so many pixels below each row.
+void draw_in_columns(Ui& ui, std::size_t count, float below,
+                     const std::function<void(std::size_t i, float width)>& draw);
+
+/// A few lines beside the mouse.
+void tip_at_mouse(Ui& ui, const std::string& words);
+
 /// Saves what the menu of a plot asked for, drawn again as a file that is named after the run ("" = the plot
 /// alone).
 void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView& view, const PlotLink& link,
@@ -57,6 +71,10 @@ void save_plot(Ui& ui, const PlotAsk& plot, const PlotSpec& spec, const PlotView
 /// A menu over what was drawn in `box`: saves it as a picture, or `csv`.
 void save_drawing(Ui& ui, const Box& box, const std::string& name, const std::function<std::string()>& csv,
                   const std::function<void(Canvas&, const Box&)>& paint, Requests& ask);
+
+/// Draws it over the line, with that menu.
+void show_drawing(Ui& ui, const std::string& name, const Drawing& drawing,
+                  const std::function<std::string()>& csv, Requests& ask);
 
 /// Draws the maps again when channel or fields changed, with equal limits and signed errors; both RMSE, and
 /// the spread of an ensemble, are weighted by latitude.

@@ -14,7 +14,6 @@ namespace isobar {
 namespace {
 
 constexpr std::size_t kMostMemoryRanks = 4;
-constexpr float kMemoryBesideFrom = 860;
 
 /// Works the steps out again when the run, its spans or what is wanted are others.
 void make_pipeline_again(PipelineViewState& state, const RunEntry& run) {
@@ -54,25 +53,19 @@ void point_at_action(Ui& ui, const PipelineStep& step, const PipelineArea& area)
   const ImVec2 mouse = ImGui::GetIO().MousePos;
   if (!ImGui::IsWindowHovered()) return;
   const std::optional<std::size_t> action = area.action_at(step, {mouse.x, mouse.y});
-  if (!action) return;
-  ImGui::PushTextWrapPos(ui.px(420));
-  ImGui::SetTooltip("%s", action_words(step, *action).c_str());
-  ImGui::PopTextWrapPos();
+  if (action) tip_at_mouse(ui, action_words(step, *action));
 }
 
 /// One step over its axis, which ends at `most`.
 void draw_pipeline_step(Ui& ui, const PipelineStep& step, const std::string& name, double most,
                         Requests& ask) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x - ui.px(8);
-  ImGuiCanvas canvas = ui.canvas();
-  Sketch sketch(canvas, ui.theme());
   PipelineArea area;
-  const float end = paint_pipeline(sketch, step, point_of(at), width, {.most = most}, &area);
-  ui.area(name, {width, end - at.y});
+  const Box box = paint_here(ui, name, 0, [&](Sketch& sketch, PlotPoint at, float width) {
+    return paint_pipeline(sketch, step, at, width, {.most = most}, &area);
+  });
   point_at_action(ui, step, area);
   save_drawing(
-      ui, {at.x, at.y, at.x + width, end}, name, [&] { return pipeline_csv(step); },
+      ui, box, name, [&] { return pipeline_csv(step); },
       [&](Canvas& onto, const Box& in) {
         paint_drawing(onto, theme_of(false), in, pipeline_drawing(step, "A step of a pipeline"));
       },
@@ -106,17 +99,11 @@ void draw_rank_memory(Ui& ui, const RunEntry& run, const std::vector<int>& ranks
   ui.gap(8);
   ui.text("What ranks held in one step", Face::bold);
   const MemoryAxes axes = memory_axes(shown);
-  const float room = ImGui::GetContentRegionAvail().x - ui.px(8), gap = ui.px(28);
-  const bool beside = shown.size() > 1 && room >= ui.px(kMemoryBesideFrom);
-  const float width = beside ? (room - gap) / 2 : room;
-  ImGuiCanvas canvas = ui.canvas();
-  Sketch sketch(canvas, ui.theme());
-  for (std::size_t i = 0; i < shown.size(); ++i) {
-    if (beside && i % 2 == 1) ImGui::SameLine(0, gap);
-    const ImVec2 at = ImGui::GetCursorScreenPos();
-    const float end = paint_memory(sketch, shown[i], axes, point_of(at), width);
-    ui.area("memory of " + shown[i].label, {width, end - at.y});
-  }
+  draw_in_columns(ui, shown.size(), 0, [&](std::size_t i, float width) {
+    paint_here(ui, "memory of " + shown[i].label, width, [&](Sketch& sketch, PlotPoint at, float wide) {
+      return paint_memory(sketch, shown[i], axes, at, wide);
+    });
+  });
   if (recorded > shown.size())
     ui.note(fmt::format("{} more ranks recorded theirs; Memory shows any of them", recorded - shown.size()));
 }
@@ -134,12 +121,9 @@ void draw_pipeline_made(Ui& ui, const RunEntry& run, PipelineViewState& mine, Re
                ui.theme().text);
     draw_pipeline_step(ui, *made.scheduled, "scheduled", most / made.scheduled->unit_us, ask);
   }
-  ImGuiCanvas canvas = ui.canvas();
-  Sketch sketch(canvas, ui.theme());
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x - ui.px(8);
-  ui.area("pipeline legend",
-          {width, paint_pipeline_legend(sketch, {&made.drawn}, point_of(at), width) - at.y});
+  paint_here(ui, "pipeline legend", 0, [&](Sketch& sketch, PlotPoint at, float width) {
+    return paint_pipeline_legend(sketch, {&made.drawn}, at, width);
+  });
   for (const std::string& sentence : mine.sentences) ui.note(sentence);
   draw_rank_memory(ui, run, made.drawn.named);
 }
@@ -148,14 +132,8 @@ void draw_pipeline_made(Ui& ui, const RunEntry& run, PipelineViewState& mine, Re
 
 void draw_pipeline(Ui& ui, const Data& data, AppState& state, Requests& ask) {
   const std::shared_ptr<const RunEntry> run = data.feed.runs->find(state.run);
-  if (!run || !run->detail)
-    return ui.nothing(run ? "Reading the run ..." : "No run is chosen",
-                      run ? "This takes a moment." : "Choose one on the left, or press Space for a new one.");
+  if (!begin_run_view(ui, run.get(), "pipeline")) return;
   PipelineViewState& mine = state.pipeline;
-  ui.text(title_of(*run), Face::title);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
-  ImGui::BeginChild("pipeline");
-  ImGui::PopStyleColor();
   make_pipeline_again(mine, *run);
   if (mine.made || mine.wanted >= 0) draw_pipeline_controls(ui, mine);
   if (mine.made)

@@ -74,17 +74,6 @@ void make_played_again(PipelinePlay& mine, const FormState& form) {
   }
 }
 
-void draw_played_step(Ui& ui, const PipelinePlay& mine, Requests& ask) {
-  const Drawing& drawing = mine.drawing;
-  ImGuiCanvas canvas = ui.canvas();
-  const Box box =
-      ui.space(drawing_height(canvas, drawing, ImGui::GetContentRegionAvail().x), "predicted-pipeline");
-  const auto paint = [&](Canvas& onto, const Box& in) { paint_drawing(onto, ui.theme(), in, drawing); };
-  paint(canvas, box);
-  save_drawing(
-      ui, box, "predicted-pipeline", [&] { return pipeline_csv(mine.made); }, paint, ask);
-}
-
 }  // namespace
 
 void draw_pipeline_play(Ui& ui, AppState& state, const LessonCard& card, Requests& ask) {
@@ -107,8 +96,9 @@ void draw_pipeline_play(Ui& ui, AppState& state, const LessonCard& card, Request
   ImGui::SameLine(0, ui.px(12));
   ImGui::BeginChild("pipeline answer", {0, 0});
   make_played_again(mine, form);
+  const auto csv = [&] { return pipeline_csv(mine.made); };
   if (mine.problem.empty())
-    draw_played_step(ui, mine, ask);
+    show_drawing(ui, "predicted-pipeline", mine.drawing, csv, ask);
   else
     ui.wrapped(mine.problem, Face::bold, ui.theme().warn);
   ImGui::EndChild();

@@ -125,14 +125,12 @@ void draw_figures(Ui& ui, const SpanTable& table, const std::vector<FigureRow>& 
 }
 
 void draw_picture(Ui& ui, const SpanTable& table, const Timeline& timeline) {
-  const ImVec2 at = ImGui::GetCursorScreenPos();
-  const float width = ImGui::GetContentRegionAvail().x;
-  ImGuiCanvas canvas = ui.canvas();
-  Sketch sketch(canvas, ui.theme());
+  const float line = ImGui::GetContentRegionAvail().x;
   GanttArea area;
-  const float end = paint_gantt(sketch, gantt_of(ui.theme(), table, timeline), point_of(at), width, &area);
+  paint_here(ui, "tracks", line, [&](Sketch& sketch, PlotPoint at, float width) {
+    return paint_gantt(sketch, gantt_of(ui.theme(), table, timeline), at, width, &area);
+  });
   draw_over_spans(ui, table, timeline, area);
-  ui.area("tracks", {width, end - at.y});
   if (timeline.tracks.size() > kMostTracks)
     ui.dim(fmt::format("and {} more tracks", timeline.tracks.size() - kMostTracks));
 }
@@ -176,14 +174,8 @@ void draw_controls(Ui& ui, TimelineState& state, std::size_t ranks) {
 
 void draw_timeline(Ui& ui, const Data& data, AppState& state, Requests&) {
   const std::shared_ptr<const RunEntry> run = data.feed.runs->find(state.run);
-  if (!run || !run->detail)
-    return ui.nothing(run ? "Reading the run ..." : "No run is chosen",
-                      run ? "This takes a moment." : "Choose one on the left, or press Space for a new one.");
+  if (!begin_run_view(ui, run.get(), "timeline")) return;
   TimelineState& mine = state.timeline;
-  ui.text(title_of(*run), Face::title);
-  ImGui::PushStyleColor(ImGuiCol_ChildBg, ui.theme().ground);
-  ImGui::BeginChild("timeline");
-  ImGui::PopStyleColor();
   const RunDetail& detail = *run->detail;
   if (detail.ranks) {
     const std::optional<int> clicked = draw_ranks(ui, *detail.ranks, mine.rank);

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "cluster/profile.h"
 #include "core/error.h"
 #include "core/find.h"
@@ -58,16 +56,6 @@ ClusterAnswer answer_to(const ClusterAsk& ask, const LessonInfo& lesson, const C
     out.errors_problem = problem_of(error);
   }
   return out;
-}
-
-void ClusterAnswers::take(const ClusterAsk& ask, const LessonInfo& lesson) {
-  if (is_busy()) {
-    if (working_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    last_ = std::make_shared<const ClusterAnswer>(working_.get());
-  }
-  if (last_ && last_->of == ask) return;
-  working_ = std::async(std::launch::async,
-                        [ask, lesson, last = last_] { return answer_to(ask, lesson, last.get()); });
 }
 
 std::vector<ClusterMachine> known_clusters(const std::filesystem::path& home,

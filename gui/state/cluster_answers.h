@@ -1,8 +1,6 @@
 #pragma once
-// What a lesson's step takes on clusters that are not here, with the errors that such predictions had, worked
-// out in a thread of its own: no frame waits for it.
+// What a lesson's step takes on clusters that are not here, with the errors that such predictions had.
 #include <filesystem>
-#include <future>
 #include <map>
 #include <optional>
 #include <string>
@@ -39,20 +37,6 @@ struct ClusterAnswer {
 
 /// `last`, which may be null, lends the errors that it has already.
 ClusterAnswer answer_to(const ClusterAsk& ask, const LessonInfo& lesson, const ClusterAnswer* last);
-
-class ClusterAnswers {
- public:
-  /// Takes in what was worked out, and begins with `ask` where that is another question and nothing is at
-  /// work. Call it in each frame: then the newest question is answered in the end.
-  void take(const ClusterAsk& ask, const LessonInfo& lesson);
-  bool is_busy() const { return working_.valid(); }
-  /// It may be of an earlier question; null before the first.
-  const std::shared_ptr<const ClusterAnswer>& last() const { return last_; }
-
- private:
-  std::future<ClusterAnswer> working_;
-  std::shared_ptr<const ClusterAnswer> last_;
-};
 
 /// Machines of the shipped profiles that have a table [machine]. Adds to `problems` why one cannot be read.
 std::vector<ClusterMachine> known_clusters(const std::filesystem::path& home,

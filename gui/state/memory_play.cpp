@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
-
 #include "config/load.h"
 #include "core/error.h"
 #include "core/find.h"
@@ -85,15 +83,6 @@ FrontAnswer answer_front(const MemoryAsk& ask, const LessonInfo& lesson) {
     out.problem = printable(error.what(), 300);
   }
   return out;
-}
-
-void FrontAnswers::take(const MemoryAsk& ask, const LessonInfo& lesson) {
-  if (is_busy()) {
-    if (working_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) return;
-    last_ = std::make_shared<const FrontAnswer>(working_.get());
-  }
-  if (last_ && last_->of == ask) return;
-  working_ = std::async(std::launch::async, [ask, lesson] { return answer_front(ask, lesson); });
 }
 
 }  // namespace isobar

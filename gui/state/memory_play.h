@@ -1,9 +1,8 @@
 #pragma once
-// What settings take of memory: the plan and the step of a rank, what would fit under a cap, and, in a thread
-// of its own, every way to train the batch by speed.
+// What settings take of memory: the plan and the step of a rank, what would fit under a cap, and every way to
+// train the batch by speed.
 #include <cstdint>
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,18 +47,5 @@ struct FrontAnswer {
   MemoryFront front;
 };
 FrontAnswer answer_front(const MemoryAsk& ask, const LessonInfo& lesson);
-
-class FrontAnswers {
- public:
-  /// Call it in each frame that shows the answer: then the newest question is answered in the end.
-  void take(const MemoryAsk& ask, const LessonInfo& lesson);
-  bool is_busy() const { return working_.valid(); }
-  /// It may be of an earlier question; null before the first.
-  const std::shared_ptr<const FrontAnswer>& last() const { return last_; }
-
- private:
-  std::future<FrontAnswer> working_;
-  std::shared_ptr<const FrontAnswer> last_;
-};
 
 }  // namespace isobar

@@ -14,6 +14,7 @@
 #include "analyse/timeline.h"
 #include "draw/sketch.h"
 #include "log/run_files.h"
+#include "state/answers.h"
 #include "state/cluster_answers.h"
 #include "state/comparison.h"
 #include "state/course_worker.h"
@@ -227,7 +228,7 @@ struct ClusterPlay {
   std::vector<std::string> problems;  ///< profiles that cannot be read
   std::set<std::string> chosen;
   ClusterAsk wanted;
-  ClusterAnswers answers;
+  Answers<ClusterAnswer> answers;
   bool rates = false;  ///< samples/s instead of efficiency
   PlotLink link;
   std::array<PlotView, 2> views;  ///< efficiency first, then samples/s
@@ -242,7 +243,7 @@ struct MemoryPlay {
   MemoryAsk asked;
   std::vector<Knob> knobs;
   PlayedMemory played;
-  FrontAnswers fronts;
+  Answers<FrontAnswer> fronts;
 };
 
 /// A step of a pipeline of equal stages by the numbers of the form.
