@@ -17,4 +17,18 @@ VitShape vit_shape(const Config& config) {
           .window = config.model.window};
 }
 
+std::int64_t forecasts_of_sample(const Config& config) { return members(config) * config.train.rollout; }
+
+double sample_flops(const Config& config) {
+  const VitShape shape = vit_shape(config);
+  const double behind =
+      static_cast<double>(config.train.rollout - 1) * 3 * count_forward_flops(shape).total();
+  return static_cast<double>(members(config)) * (training_flops(shape) + behind);
+}
+
+double attention_flops(const Config& config) {
+  return static_cast<double>(forecasts_of_sample(config)) * 3 *
+         count_forward_flops(vit_shape(config)).attention;
+}
+
 }  // namespace isobar

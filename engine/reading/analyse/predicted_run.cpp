@@ -14,6 +14,7 @@
 #include "core/files.h"
 #include "core/text.h"
 #include "formula/memory_front.h"
+#include "formula/model_shape.h"
 #include "record/json_line.h"
 #include "record/run_folder.h"
 #include "record/run_summary.h"
@@ -60,7 +61,7 @@ RunSummary summary_of(const Prediction& prediction, const Stages& stages) {
   out.samples_per_s = prediction.samples_per_s();
   out.stages_us = stages;
   out.flops_per_sample = prediction.flops_per_sample();
-  out.redone_flops_per_sample = redone_flops(prediction.form.kept, prediction.form.shape);
+  out.redone_flops_per_sample = prediction.redone_flops_per_sample();
   out.peak_flops_per_s = prediction.time.peak_flops_per_s;
   out.peak_of_data_sheet = !prediction.here;
   return out;
@@ -90,7 +91,11 @@ double Prediction::samples_per_s() const {
   return static_cast<double>(config.train.global_batch) / step_us() * 1e6;
 }
 
-double Prediction::flops_per_sample() const { return training_flops(form.shape); }
+double Prediction::flops_per_sample() const { return sample_flops(config); }
+
+double Prediction::redone_flops_per_sample() const {
+  return static_cast<double>(forecasts_of_sample(config)) * redone_flops(form.kept, form.shape);
+}
 
 double Prediction::mfu() const {
   return samples_per_s() * flops_per_sample() / time.peak_flops_per_s /
@@ -162,7 +167,7 @@ void write_predicted_run(const Prediction& prediction, const fs::path& folder) {
   head.add("provenance", "predicted").add("device", prediction.device.name).add("model", model);
   head.add("precision", name_of(prediction.form.precision)).add("point", prediction.point);
   head.add("wanted_steps", kSteps).add("flops_per_sample", prediction.flops_per_sample());
-  if (const double redone = redone_flops(prediction.form.kept, prediction.form.shape); redone > 0)
+  if (const double redone = prediction.redone_flops_per_sample(); redone > 0)
     head.add("redone_flops_per_sample", redone);
   std::string stream = head.add("started", wall_iso()).text();
   stream += JsonLine("note").add("text", "plan").add("steps_per_epoch", 1).text();

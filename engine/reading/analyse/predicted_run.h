@@ -33,6 +33,7 @@ struct Prediction {
   double step_us() const { return here ? here->stages.step_us() : time.step_us(); }
   double samples_per_s() const;  ///< rate of all ranks
   double flops_per_sample() const;
+  double redone_flops_per_sample() const;
   double mfu() const;
   /// The rate of all ranks at which a step does not wait for its batch.
   double needed_bytes_per_s() const;

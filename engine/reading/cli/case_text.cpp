@@ -138,7 +138,7 @@ RunFacts facts_of(const RunCase& run) {
   out.computes_16_bit = has_gpu || cpu_instructions().multiplies_bf16();
   if (const std::optional<KnownSettings> settings = settings_of(run.folder, run.view().lesson)) {
     out.honours = settings->lesson.honours;
-    out.attention_flops = 3 * count_forward_flops(vit_shape(settings->config)).attention;
+    out.attention_flops = attention_flops(settings->config);
     if (const std::optional<MachineRates> rates = rates_behind(run.config))
       out.memory_bytes_per_s = memory_rate(run.config, *rates);
   }

@@ -9,7 +9,6 @@
 #include "cli/measured_runs.h"
 #include "cli/shared_options.h"
 #include "formula/model_shape.h"
-#include "formula/vit_counts.h"
 
 namespace isobar {
 
@@ -267,11 +266,6 @@ std::vector<MeasuredPoint> cases(const MeasureArguments& arguments) {
   return out;
 }
 
-double attention_share(const Config& config) {
-  const VitShape shape = vit_shape(config);
-  return 3 * count_forward_flops(shape).attention / training_flops(shape);
-}
-
 QuartetFigures figures_of(const MeasuredRuns& runs) {
   const std::vector<MeasuredPoint>& points = runs.points();
   const Config& config = runs.config(2).config;
@@ -279,7 +273,7 @@ QuartetFigures figures_of(const MeasuredRuns& runs) {
                                        points.size() > 3 ? points[3].repeats : Repeats());
   // A loader with workers of its own reads ahead; with 0 of them the training loop reads.
   out.reads_ahead = config.loader.kind != LoaderKind::in_line && config.data.workers > 0;
-  out.attention_share = attention_share(config);
+  out.attention_share = attention_flops(config) / sample_flops(config);
   return out;
 }
 

@@ -20,7 +20,7 @@ struct ClassWork {
 };
 
 /// Time, bytes and operations of a class, a step of one rank.
-ClassWork class_work(const RunSummary& summary, const OperatorTable& table, const VitShape& shape,
+ClassWork class_work(const RunSummary& summary, const OperatorTable& table, const Config& config,
                      const std::string& kind) {
   ClassWork out;
   out.us = table.time_us(kind);
@@ -29,11 +29,11 @@ ClassWork class_work(const RunSummary& summary, const OperatorTable& table, cons
   }
   const double samples = static_cast<double>(summary.samples) /
                          static_cast<double>(std::max<std::int64_t>(1, summary.steps * summary.world));
-  const double attention = samples * 3 * count_forward_flops(shape).attention;
+  const double attention = samples * attention_flops(config);
   if (kind == "attention") {
     out.flops = attention;
   } else if (kind == "gemm") {
-    out.flops = samples * training_flops(shape) - attention;
+    out.flops = samples * sample_flops(config) - attention;
   } else {
     out.flops = out.bytes / kBytesAnOperation;
   }
@@ -55,10 +55,9 @@ RooflineChart roofline_of_run(const OwnRun& run) {
   const OperatorTable table = read_operators(run.folder);
   const std::optional<KnownSettings> known = settings_of(run.folder, run.view().lesson);
   if (table.step < 0 || !known) return out;
-  const VitShape shape = vit_shape(known->config);
   const double scale = watched_scale(run, table);
   for (const char* const kind : kOperatorClassNames) {
-    const ClassWork work = class_work(run.view().summary, table, shape, kind);
+    const ClassWork work = class_work(run.view().summary, table, known->config, kind);
     if (!(work.us > 0) || !(work.bytes > 0) || !(work.flops > 0)) continue;
     const double seconds = work.us * scale * 1e-6;
     out.points.push_back(

@@ -70,7 +70,7 @@ void say_task(const RunPlan& plan, const Trained& trained, Console& console) {
     console.line(fmt::format("  note    {}: left out (stats/time_means.npy)", fault));
   console.line("  loader  " + trained.loader.text());
   console.line(fmt::format("  model   {} parameters, {:.4g} GFLOP a sample, {} tokens",
-                           human_count(trained.parameters), training_flops(shape) * 1e-9, shape.tokens()));
+                           human_count(trained.parameters), sample_flops(config) * 1e-9, shape.tokens()));
   console.line(
       fmt::format("  train   {} steps of {} samples, {:.1f} epochs of {} steps", config.train.steps,
                   config.train.global_batch,

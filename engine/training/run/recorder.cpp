@@ -238,7 +238,7 @@ RunSummary Recorder::summary() const {
   out.wall_s = plan_.resume.state.wall_s + static_cast<double>(output_.since_begin_us()) * 1e-6;
   out.has_losses = !plan_.measures() && progress_.steps_done > 0;
   out.last_loss = last_loss_;
-  out.flops_per_sample = training_flops(vit_shape(plan_.config()));
+  out.flops_per_sample = sample_flops(plan_.config());
   out.redone_flops_per_sample = plan_.redone_flops();
   out.predicted_bytes =
       plan_.predicted_bytes() - (plan_.device.is_cuda() ? plan_.memory.program : 0);  // no tensor's

@@ -55,7 +55,7 @@ void RunOutput::write_begin(const RunPlan& plan, const Comm& world) {
                       .add("data_source", name_of(config.data.source))
                       .add("throttle_mb_per_s",
                            config.data.source == DataSource::synthetic ? 0 : config.data.throttle_mb_per_s)
-                      .add("flops_per_sample", training_flops(vit_shape(config)))
+                      .add("flops_per_sample", sample_flops(config))
                       .add("precision", name_of(config.amp.mode))
                       .add("emulated", plan.emulated)
                       .add("device", plan.device.str())

@@ -204,7 +204,8 @@ std::uint64_t RunPlan::predicted_bytes() const {
 double RunPlan::redone_flops() const {
   if (!honours("model.checkpoint")) return 0;
   const std::int64_t value_bytes = config().amp.mode == AmpMode::none ? 4 : 2;
-  return isobar::redone_flops(kept_form(config(), value_bytes), vit_shape(config()));
+  return static_cast<double>(forecasts_of_sample(config())) *
+         isobar::redone_flops(kept_form(config(), value_bytes), vit_shape(config()));
 }
 
 Progress RunPlan::begin() const {
