@@ -96,6 +96,14 @@ PlotSpec rmse_plot(Ui& ui, const AppState& state, const std::shared_ptr<const Ru
     add_line(spec, state, run, ("valid/crps_" + channel).c_str(), "CRPS", theme.series[2], Mark::none);
     spec.legend = true;
   }
+  for (std::size_t lead = 2; lead + 1 < theme.series.size(); ++lead) {  // a rollout has them
+    const std::string curve = fmt::format("valid/lead{}_rmse_{}", lead, channel);
+    if (!run->detail->series.find(curve)) break;
+    if (lead == 2) spec.lines.front().label = "lead 1";
+    add_line(spec, state, run, curve.c_str(), fmt::format("lead {}", lead).c_str(), theme.series[lead + 1],
+             Mark::none);
+    spec.legend = true;
+  }
   for (const char* const other : {"persistence", "climatology"}) {
     const CurveRef curve = run->detail->series.find(fmt::format("valid/{}_rmse_{}", other, channel));
     if (curve && curve.curve->y.back() > 0) {

@@ -9,7 +9,6 @@
 #include "run/run.h"            // Run, Recorder, Step, Checkpoints
 #include "samples/sampler.h"
 #include "shard/sharded_states.h"
-#include "train/autocast.h"
 #include "train/evaluate.h"
 #include "train/grad_scaler.h"
 #include "train/make_optimizer.h"  // Adam, by optim.name and mesh.offload
@@ -35,7 +34,8 @@ static void train(Run& run) {
   // ---- Data ----------------------------------------------------------------------------------------------
   const Dataset train_band(config.data, run.data_root(), "train", config.data.limit_train, band,
                            config.train.rollout);
-  const Dataset valid_band(config.data, run.data_root(), "valid", config.data.limit_valid, band);
+  const Dataset valid_band(config.data, run.data_root(), "valid", config.data.limit_valid, band,
+                           config.train.rollout);
   const Sampler sampler(train_band.size(), config.data.shuffle, config.data.seed, data.rank(), data.size(),
                         config.data.shard);
   const Sampler in_order = Sampler::in_order(valid_band.size(), data.rank(), data.size());
@@ -69,7 +69,6 @@ static void train(Run& run) {
   checkpoints.resume();  // continues the run that --resume names
   const auto validate = [&] {
     if (!recorder.scores_due()) return;
-    const Autocast autocast(config.amp.mode, run.device());
     const auto members = [&](const Batch& batch) { return pipeline.forecast_members(batch); };
     recorder.record(mean_over_ranks(
         evaluate(members, valid_band, valid_loader, run.device(), recorder.live("validating")), data));

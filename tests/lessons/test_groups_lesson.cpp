@@ -64,7 +64,8 @@ void check_equal(const fs::path& run, const fs::path& alone, int ranks) {
   const Json wanted = last_eval(alone, 0);
   for (int rank = 0; rank < ranks; ++rank) {
     const Json found = last_eval(run, rank);
-    for (const char* const key : {"loss", "rmse_u10m", "crps_u10m", "spread_u10m"}) {
+    for (const char* const key : {"loss", "rmse_u10m", "crps_u10m", "spread_u10m", "lead4_rmse_u10m",
+                                  "lead4_persistence_rmse_u10m"}) {
       REQUIRE(found.contains(key) == wanted.contains(key));
       if (wanted.contains(key)) CHECK(std::fabs(found[key].as_number() - wanted[key].as_number()) <= 1e-5);
     }
@@ -114,8 +115,16 @@ TEST_CASE("a rollout of four forecasts trains as in one process, whatever shares
     check_equal(folder / name, folder / "alone", ranks);
   };
   check("together", 2, {"mesh.gpus_per_model=2", "data.read_group=2"});
+  const Json scores = last_eval(folder / "alone", 0);
+  CHECK(scores["lead4_rmse_u10m"] != scores["rmse_u10m"]);
+  CHECK(scores["lead4_persistence_rmse_u10m"].as_number() > scores["persistence_rmse_u10m"].as_number());
+  const double all_forecasts =
+      of_kind(stream_of(folder / "alone", 0), "run").back()["flops_per_sample"].as_number();
   train_mesh(1, folder / "one", {"train.steps=1"});  // the first of the four forecasts alone
   CHECK(figure(folder / "alone", 0, "loss") > figure(folder / "one", 0, "loss"));
+  const double first = of_kind(stream_of(folder / "one", 0), "run").back()["flops_per_sample"].as_number();
+  CHECK(all_forecasts > 4 * first);  // the gradient of what the patches see comes on top
+  CHECK(all_forecasts < 5 * first);
   if (!has_every_product()) return;
   check("replicas", 2, {});
   check("layers", 4, {"mesh.gpus_per_model=4", "mesh.tp=2", "data.read_group=4"});

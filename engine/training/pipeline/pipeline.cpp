@@ -80,6 +80,7 @@ class Pipeline::Core {
         schedule_(schedule_for(model, ranks, config)),
         stages_(schedule_.stages_of(ranks.rank())),
         links_(ranks, schedule_),
+        rollout_(config.train.rollout),
         tokens_ranks_(config.mesh.sequence_parallel ? config.mesh.tp : 1) {
     for (const PipelineAction& action : actions()) {
       if (action.work == PipelineWork::input) split_.insert({action.stage, action.part});
@@ -237,13 +238,16 @@ class Pipeline::Core {
     return out;
   }
 
-  at::Tensor forecast_members(const Batch& batch) {
+  std::vector<at::Tensor> forecast_members(const Batch& batch) {
     const at::NoGradGuard no_grad;
-    std::vector<std::int64_t> shape = batch.input.sizes().vec();
-    shape.front() *= objective_.members_here();
-    const bool takes_them = rank_of(0) == ranks_.rank();  // the others need their shape
-    const at::Tensor images = takes_them ? objective_.inputs(batch) : at::empty(shape, batch.input.options());
-    return objective_.all_members(forecast(images));
+    at::Tensor images = objective_.inputs(batch);  // later stages need its shape alone
+    std::vector<at::Tensor> out;
+    for (std::int64_t lead = 1; lead <= rollout_; ++lead) {
+      const at::Tensor forecasts = forecast(images).to(at::kFloat);
+      out.push_back(objective_.all_members(forecasts));
+      if (lead < rollout_) images = objective_.next_inputs(forecasts, batch, lead);
+    }
+    return out;
   }
 
  private:
@@ -342,6 +346,7 @@ class Pipeline::Core {
   PipelineSchedule schedule_;
   std::vector<int> stages_;
   StageLinks links_;
+  std::int64_t rollout_;                 ///< forecasts of forecast_members
   std::int64_t tokens_ranks_;            ///< ranks that share these (mesh.sequence_parallel)
   std::set<std::pair<int, int>> split_;  ///< stage and micro-batch whose backward is in two
   PipelineAction last_ = {.stage = -1};  ///< last backward pass of a step
@@ -388,6 +393,8 @@ void Pipeline::send(const PipelineAction& action, const at::Tensor& out) { core_
 at::Tensor Pipeline::finish() { return core_->finish(); }
 SyncFigures Pipeline::figures() const { return core_->figures(); }
 at::Tensor Pipeline::forecast(const at::Tensor& image) { return core_->forecast(image); }
-at::Tensor Pipeline::forecast_members(const Batch& batch) { return core_->forecast_members(batch); }
+std::vector<at::Tensor> Pipeline::forecast_members(const Batch& batch) {
+  return core_->forecast_members(batch);
+}
 
 }  // namespace isobar

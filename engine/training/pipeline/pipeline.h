@@ -74,8 +74,8 @@ class Pipeline {
   /// images as they are. Under autocast by amp.mode; float32 where it was sent.
   at::Tensor forecast(const at::Tensor& image);
   /// Each member's, with noise of its own, over all models of the ensemble: [M, B, C, H, W] float32 on
-  /// every rank.
-  at::Tensor forecast_members(const Batch& batch);
+  /// every rank, of each forecast of a rollout (train.rollout).
+  std::vector<at::Tensor> forecast_members(const Batch& batch);
 
  private:
   class Core;

@@ -65,6 +65,9 @@ void Board::add_evaluation(std::int64_t step, const Evaluation& evaluation) {
     events_.scalar("CRPS(" + evaluation.headline().name + ")/valid", evaluation.headline().crps, step);
     events_.scalar("Spread(" + evaluation.headline().name + ")/valid", evaluation.headline().spread, step);
   }
+  for (std::size_t i = 0; i < evaluation.later.size(); ++i)
+    events_.scalar(fmt::format("RMSE({}) lead {}/valid", evaluation.headline().name, i + 2),
+                   evaluation.later[i].rmse, step);
   const std::string drawn = evaluation.channels[static_cast<std::size_t>(drawn_channel(evaluation))].name;
   const PngImage picture = draw(evaluation);
   events_.image("Visualization, " + drawn, picture.bytes, picture.height, picture.width, step);

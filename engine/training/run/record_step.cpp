@@ -1,5 +1,6 @@
 // The lines that a Recorder writes of steps and scores.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -190,6 +191,13 @@ void Recorder::record(const Evaluation& evaluation) {
     line.add("climatology_rmse_" + channel.name, channel.climatology_rmse)
         .add("acc_" + channel.name, channel.acc);
   }
+  std::vector<double> by_lead = {headline.rmse}, persistence_by_lead = {headline.persistence_rmse};
+  for (const LeadScores& lead : evaluation.later) {
+    by_lead.push_back(lead.rmse);
+    persistence_by_lead.push_back(lead.persistence_rmse);
+    line.add(fmt::format("lead{}_rmse_{}", by_lead.size(), headline.name), lead.rmse)
+        .add(fmt::format("lead{}_persistence_rmse_{}", by_lead.size(), headline.name), lead.persistence_rmse);
+  }
   output_.write(line);
   if (groups_.speaks()) {
     const at::Tensor fields = evaluation.fields.contiguous();
@@ -205,6 +213,10 @@ void Recorder::record(const Evaluation& evaluation) {
         fmt::format("valid  after {} steps: loss {:.4f}, {} RMSE {:.4f} (persistence {:.4f}, {:+.1f} %{}){}",
                     done, evaluation.loss, headline.name, headline.rmse, headline.persistence_rmse,
                     100 * (headline.rmse / headline.persistence_rmse - 1), climatology, members));
+    if (!evaluation.later.empty())
+      output_.console().line(fmt::format("       by lead, 1 to {}: {} RMSE {:.3f} (persistence {:.3f})",
+                                         by_lead.size(), headline.name, fmt::join(by_lead, ", "),
+                                         fmt::join(persistence_by_lead, ", ")));
   }
   output_.trace_loop("validate", live_begin_us_, done);
 }

@@ -27,7 +27,8 @@ class Sums {
   Sums(const Dataset& dataset, c10::Device device)
       : weights_(latitude_weights(dataset.shape().whole().height).to(device)),
         loss_(at::zeros({}, at::TensorOptions(at::kDouble).device(device))),
-        scores_(at::zeros({kRows, dataset.shape().channels}, loss_.options())) {
+        scores_(at::zeros({kRows, dataset.shape().channels}, loss_.options())),
+        later_(at::zeros({dataset.leads() - 1, 2}, loss_.options())) {
     if (dataset.climatology().values.empty()) return;
     std::vector<float> values = dataset.climatology().values;
     const FieldShape shape = dataset.shape().whole();
@@ -55,6 +56,15 @@ class Sums {
     add(5, (squares * w).mean({2, 3}).sqrt());
   }
 
+  /// The forecast behind `lead` others: its first channel.
+  void add_later(const Batch& batch, const at::Tensor& prediction, std::int64_t lead) {
+    const at::Tensor target = batch.later[lead - 1];
+    const auto first_channel = [&](const at::Tensor& fields) {
+      return weighted_rmse(fields.narrow(1, 0, 1), target.narrow(1, 0, 1), weights_).to(at::kDouble).mean();
+    };
+    later_[lead - 1] += at::stack({first_channel(prediction), first_channel(batch.input)});
+  }
+
   void finish(Evaluation& out, const std::vector<std::string>& names) const {
     const auto count = static_cast<double>(batches_);
     const at::Tensor means = (scores_ / count).to(at::kCPU).contiguous();
@@ -65,6 +75,9 @@ class Sums {
       const auto score = [&](std::size_t row) { return values[row * names.size() + c]; };
       out.channels.push_back({names[c], score(0), score(1), score(2), score(3), score(4), score(5)});
     }
+    const at::Tensor later = (later_ / count).to(at::kCPU).contiguous();
+    for (std::int64_t lead = 0; lead < later.size(0); ++lead)
+      out.later.push_back({later[lead][0].item<double>(), later[lead][1].item<double>()});
   }
 
  private:
@@ -75,6 +88,7 @@ class Sums {
   at::Tensor climatology_;
   at::Tensor loss_;
   at::Tensor scores_;  ///< [kRows, C]
+  at::Tensor later_;   ///< [R - 1, 2]
   std::int64_t batches_ = 0;
 };
 
@@ -83,12 +97,14 @@ class Sums {
 Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast, const Dataset& dataset,
                     Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
-  const auto alone = [&](const Batch& batch) { return forecast(batch.input).unsqueeze(0); };
+  const auto alone = [&](const Batch& batch) {
+    return std::vector<at::Tensor>{forecast(batch.input).unsqueeze(0)};
+  };
   return evaluate(alone, dataset, loader, device, go_on);
 }
 
-Evaluation evaluate(const std::function<at::Tensor(const Batch&)>& forecasts, const Dataset& dataset,
-                    Loader& loader, c10::Device device,
+Evaluation evaluate(const std::function<std::vector<at::Tensor>(const Batch&)>& forecasts,
+                    const Dataset& dataset, Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on) {
   const at::NoGradGuard no_grad;
   loader.seek(0);
@@ -98,7 +114,8 @@ Evaluation evaluate(const std::function<at::Tensor(const Batch&)>& forecasts, co
   const std::int64_t batch_size = loader.batch_size();
   for (std::int64_t i = 0; i < batches; ++i) {
     const Batch batch = loader.next().to(device);
-    const at::Tensor members = forecasts(batch).to(at::kFloat);  // under autocast they have 16 bits
+    const std::vector<at::Tensor> leads = forecasts(batch);
+    const at::Tensor members = leads.front().to(at::kFloat);  // under autocast they have 16 bits
     result.members = members.size(0);
     const at::Tensor prediction = result.members == 1 ? members[0] : members.mean(0);
     std::vector<at::Tensor> fields = {batch.input[0], batch.target[0], prediction[0]};
@@ -108,6 +125,8 @@ Evaluation evaluate(const std::function<at::Tensor(const Batch&)>& forecasts, co
       sums.add_members(batch, members, squares);
       if (i == 0) fields.push_back(squares[0].sqrt());
     }
+    for (std::int64_t lead = 1; lead < std::ssize(leads); ++lead)
+      sums.add_later(batch, leads[static_cast<std::size_t>(lead)].mean(0), lead);
     if (i == 0) result.fields = at::stack(fields).to(at::kCPU);
     if (go_on && !go_on((i + 1) * batch_size, batches * batch_size)) return {};
   }

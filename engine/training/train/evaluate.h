@@ -27,13 +27,20 @@ struct ChannelScores {
   double spread = 0;
 };
 
+/// Scores of the first channel at a later forecast of a rollout.
+struct LeadScores {
+  double rmse = 0;
+  double persistence_rmse = 0;  ///< against the input of the first forecast
+};
+
 struct Evaluation {
   bool complete = false;  ///< false when it was stopped on the way: then there are no scores
   std::int64_t samples = 0;
   std::int64_t members = 1;  ///< M; the mean of the members is the forecast that is scored
   double loss = 0;           ///< relative L2
   std::vector<ChannelScores> channels;
-  bool has_climatology = false;  ///< else climatology_rmse and acc are 0 and mean nothing
+  std::vector<LeadScores> later = {};  ///< forecasts 2 to R of a rollout; all else is the first's
+  bool has_climatology = false;        ///< else climatology_rmse and acc are 0 and mean nothing
   /// [3, C, H, W] on the CPU: input, target and prediction of the first sample; with M > 1 [4, C, H, W], and
   /// its spread.
   at::Tensor fields;
@@ -49,9 +56,10 @@ Evaluation evaluate(const std::function<at::Tensor(const at::Tensor&)>& forecast
                     Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on = {});
 
-/// With `forecasts` of a batch by all members of an ensemble: [M, B, C, H, W] (Objective::all_members).
-Evaluation evaluate(const std::function<at::Tensor(const Batch&)>& forecasts, const Dataset& dataset,
-                    Loader& loader, c10::Device device,
+/// With `forecasts` of a batch by all members of an ensemble, [M, B, C, H, W], as many as `dataset` has leads
+/// (Pipeline::forecast_members).
+Evaluation evaluate(const std::function<std::vector<at::Tensor>(const Batch&)>& forecasts,
+                    const Dataset& dataset, Loader& loader, c10::Device device,
                     const std::function<bool(std::int64_t, std::int64_t)>& go_on = {});
 
 }  // namespace isobar

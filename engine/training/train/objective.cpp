@@ -60,6 +60,13 @@ class Objective::Core {
     return with_noise(batch.input.unsqueeze(1), batch, 0);
   }
 
+  at::Tensor next_inputs(const at::Tensor& forecasts, const Batch& batch, std::int64_t lead) const {
+    if (!has_members()) return forecasts;
+    std::vector<std::int64_t> shape = batch.input.sizes().vec();
+    shape.insert(shape.begin() + 1, members_here());
+    return with_noise(forecasts.view(shape), batch, lead);
+  }
+
   at::Tensor loss(const FusedVit& model, const Batch& batch) const {
     const std::int64_t later = batch.later.defined() ? batch.later.size(0) : 0;
     if (later + 1 < config_.train.rollout)
@@ -70,10 +77,7 @@ class Objective::Core {
       const at::Tensor forecasts = model(images).to(at::kFloat);
       const at::Tensor score = score_of(forecasts, lead == 0 ? batch.target : batch.later[lead - 1]);
       sum = lead == 0 ? score : sum + score;
-      if (lead + 1 == config_.train.rollout) break;
-      std::vector<std::int64_t> shape = batch.input.sizes().vec();
-      shape.insert(shape.begin() + 1, members_here());
-      images = has_members() ? with_noise(forecasts.view(shape), batch, lead + 1) : forecasts;
+      if (lead + 1 < config_.train.rollout) images = next_inputs(forecasts, batch, lead + 1);
     }
     return sum / config_.train.rollout;
   }
@@ -157,6 +161,10 @@ Objective::Objective(Comm& ensemble, const Config& config) {
 std::int64_t Objective::members() const { return core_ ? core_->members() : 1; }
 std::int64_t Objective::members_here() const { return core_ ? core_->members_here() : 1; }
 at::Tensor Objective::inputs(const Batch& batch) const { return core_ ? core_->inputs(batch) : batch.input; }
+
+at::Tensor Objective::next_inputs(const at::Tensor& forecasts, const Batch& batch, std::int64_t lead) const {
+  return core_ ? core_->next_inputs(forecasts, batch, lead) : forecasts;
+}
 
 at::Tensor Objective::loss(const FusedVit& model, const Batch& batch) const {
   return core_ ? core_->loss(model, batch) : model.loss(batch.input, batch.target);

@@ -32,6 +32,9 @@ class Objective {
   /// each with noise of its own, drawn from (train.seed, epoch, sample, member, lead): alike on any mesh. The
   /// same images where M = 1.
   at::Tensor inputs(const Batch& batch) const;
+  /// What the model takes for the next forecast of a rollout, of its `forecasts` [b m, C, H, W] float32, with
+  /// `lead` of them made: members add noise again.
+  at::Tensor next_inputs(const at::Tensor& forecasts, const Batch& batch, std::int64_t lead) const;
   /// The loss of the micro-batch, a scalar, by the whole model: R forecasts, each from the one before, to
   /// which members add noise again. Error (exit code 1) without R - 1 later targets.
   at::Tensor loss(const FusedVit& model, const Batch& batch) const;

@@ -13,15 +13,26 @@
 namespace isobar {
 namespace {
 
-/// All that is reduced, in one order: samples, then sums over samples.
-std::vector<double> as_sums(const Evaluation& one) {
-  const auto samples = static_cast<double>(one.samples);
-  std::vector<double> out = {one.complete ? 1.0 : 0.0, samples, one.loss * samples};
-  for (const ChannelScores& channel : one.channels) {
-    for (const double score : {channel.rmse, channel.persistence_rmse, channel.climatology_rmse, channel.acc,
-                               channel.crps, channel.spread})
-      out.push_back(score * samples);
+/// All that is averaged over samples, in one order.
+std::vector<double*> scores_of(Evaluation& one) {
+  std::vector<double*> out = {&one.loss};
+  for (ChannelScores& channel : one.channels) {
+    for (double* const score : {&channel.rmse, &channel.persistence_rmse, &channel.climatology_rmse,
+                                &channel.acc, &channel.crps, &channel.spread})
+      out.push_back(score);
   }
+  for (LeadScores& lead : one.later) {
+    out.push_back(&lead.rmse);
+    out.push_back(&lead.persistence_rmse);
+  }
+  return out;
+}
+
+/// All that is reduced, in one order: samples, then sums over samples.
+std::vector<double> as_sums(Evaluation& one) {
+  const auto samples = static_cast<double>(one.samples);
+  std::vector<double> out = {one.complete ? 1.0 : 0.0, samples};
+  for (const double* const score : scores_of(one)) out.push_back(*score * samples);
   return out;
 }
 
@@ -77,13 +88,8 @@ Evaluation mean_over_ranks(Evaluation mine, Comm& comm) {
   if (!complete) return {};
   const double samples = sums[1];
   mine.samples = std::llround(samples);
-  mine.loss = sums[2] / samples;
-  const double* next = sums.data() + 3;
-  for (ChannelScores& channel : mine.channels) {
-    for (double* const score : {&channel.rmse, &channel.persistence_rmse, &channel.climatology_rmse,
-                                &channel.acc, &channel.crps, &channel.spread})
-      *score = *next++ / samples;
-  }
+  const double* next = sums.data() + 2;
+  for (double* const score : scores_of(mine)) *score = *next++ / samples;
   return mine;
 }
 

@@ -19,7 +19,8 @@ namespace {
 constexpr std::int64_t kMembers = 3, kBatch = 2;
 
 struct MadeUp {
-  MadeUp() : set(config(), "", "valid", kBatch), loader(set, Sampler::in_order(kBatch, 0, 1), kBatch) {}
+  explicit MadeUp(std::int64_t leads = 1)
+      : set(config(), "", "valid", kBatch, {}, leads), loader(set, Sampler::in_order(kBatch, 0, 1), kBatch) {}
   static DataConfig config() {
     DataConfig out;
     out.source = DataSource::synthetic;
@@ -82,7 +83,7 @@ TEST_CASE("an ensemble's skill, spread and CRPS are those of its members, channe
   const Evaluation scores = evaluate(
       [&](const Batch& batch) {
         target = batch.target;
-        return members = members_of(batch);
+        return std::vector{members = members_of(batch)};
       },
       made.set, made.loader, at::kCPU);
   REQUIRE(scores.complete);
@@ -105,8 +106,9 @@ TEST_CASE("an ensemble of one has the scores of a forecast, and no spread") {
   MadeUp made;
   const auto forecast = [](const at::Tensor& image) { return image * 0.5; };
   const Evaluation plain = evaluate(forecast, made.set, made.loader, at::kCPU);
-  const Evaluation one = evaluate([&](const Batch& batch) { return forecast(batch.input).unsqueeze(0); },
-                                  made.set, made.loader, at::kCPU);
+  const Evaluation one =
+      evaluate([&](const Batch& batch) { return std::vector{forecast(batch.input).unsqueeze(0)}; }, made.set,
+               made.loader, at::kCPU);
   CHECK(one.members == 1);
   CHECK(one.headline().rmse == plain.headline().rmse);
   CHECK(one.headline().rmse > 0);
@@ -116,10 +118,41 @@ TEST_CASE("an ensemble of one has the scores of a forecast, and no spread") {
   CHECK(at::equal(one.fields, plain.fields));
 }
 
+TEST_CASE("a rollout's later forecasts have scores against their own targets") {
+  MadeUp made(3);
+  Batch seen;
+  std::vector<at::Tensor> leads;
+  const auto forecasts = [&](const Batch& batch) {
+    seen = batch;
+    leads.clear();
+    for (std::int64_t lead = 1; lead <= 3; ++lead) {
+      const at::Tensor one = batch.input * (0.5 * static_cast<double>(lead));
+      leads.push_back(at::stack({one, one + 0.25}));
+    }
+    return leads;
+  };
+  const Evaluation scores = evaluate(forecasts, made.set, made.loader, at::kCPU);
+  REQUIRE(scores.later.size() == 2);
+  const at::Tensor weights = latitude_weights(6).view({6, 1});
+  for (std::int64_t lead = 2; lead <= 3; ++lead) {
+    const at::Tensor target = seen.later[lead - 2].select(1, 0);
+    const auto rmse = [&](const at::Tensor& fields) {
+      const at::Tensor error = fields.select(1, 0) - target;
+      return (error * error * weights).mean({1, 2}).sqrt().mean().item<double>();
+    };
+    const LeadScores& found = scores.later[static_cast<std::size_t>(lead - 2)];
+    CHECK(std::abs(found.rmse - rmse(leads[static_cast<std::size_t>(lead - 1)].mean(0))) <= kScore);
+    CHECK(std::abs(found.persistence_rmse - rmse(seen.input)) <= kScore);
+    CHECK(found.persistence_rmse > scores.headline().persistence_rmse);
+  }
+  CHECK(scores.later[0].rmse != scores.later[1].rmse);
+}
+
 TEST_CASE("an evaluation that is stopped has no scores") {
   MadeUp made;
+  const auto forecasts = [](const Batch& batch) { return std::vector{members_of(batch)}; };
   const Evaluation scores =
-      evaluate(members_of, made.set, made.loader, at::kCPU, [](std::int64_t, std::int64_t) { return false; });
+      evaluate(forecasts, made.set, made.loader, at::kCPU, [](std::int64_t, std::int64_t) { return false; });
   CHECK_FALSE(scores.complete);
   CHECK(scores.channels.empty());
 }
