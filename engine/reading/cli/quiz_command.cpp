@@ -370,6 +370,9 @@ int quiz_command(const Words& words) {
   if (arguments->list)
     throw Error("--list lists the questions of a lesson", kCommandLine,
                 std::string(kQuiz) + " " + question.lesson + " --list");
+  if (arguments->record)
+    throw Error("--record makes the runs of a lesson", kCommandLine,
+                std::string(kQuiz) + " " + question.lesson + " --record");
   if (arguments->hint) return tell_hints(asked(), arguments->json);
   if (arguments->runs_only) return make_runs_of(asked(), learner, arguments->json);
   return ask_one(question, learner, *arguments);

@@ -200,6 +200,9 @@ TEST_CASE("hints, runs alone, and the answers as a table") {
   const ProcessResult list = course.run({"quiz", "02.where", "--list"});
   CHECK(list.code == 2);
   CHECK_THAT(list.err, says("--list lists the questions of a lesson") && says("02_workers --list"));
+  const ProcessResult record = course.run({"quiz", "02.where", "--record"});
+  CHECK(record.code == 2);
+  CHECK_THAT(record.err, says("--record makes the runs of a lesson") && says("02_workers --record"));
   CHECK_THAT(course.run({"quiz", "--list"}).out, says("02.where  (not right)"));
 }
 
