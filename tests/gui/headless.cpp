@@ -83,8 +83,13 @@ void Headless::click(const std::string& item, int button) {
   // What arrives from another thread can move the item: then the pointer lets go elsewhere and comes again.
   while (true) {
     const Box place = box(item);
-    move_to((place.x0 + place.x1) / 2, (place.y0 + place.y1) / 2);
+    const float x = (place.x0 + place.x1) / 2, y = (place.y0 + place.y1) / 2;
+    move_to(x, y);
     if (box(item) != place) continue;
+    const ImVec2 size = ImGui::GetIO().DisplaySize;
+    if (x >= size.x || y >= size.y)
+      throw Error(fmt::format("{} lies at {:.0f}, {:.0f}", item, x, y), "headless window",
+                  fmt::format("a window of more than {:.0f} x {:.0f}", size.x, size.y));
     press(true, button);
     if (has(item) && box(item) != place) {
       put_mouse(-1, -1);
@@ -259,6 +264,23 @@ fs::path write_run(const TempFolder& folder, const FakeRun& run) {
   write_file_whole(path / "rank-0000.jsonl", std::string_view(text));
   write_file_whole(path / "console.log", std::string_view("step 1\nstep 2\ndone\n"));
   return path;
+}
+
+void show_run(Headless& window, const std::filesystem::path& run, const std::string& lesson, View view,
+              const std::string& drawn) {
+  const auto listed = [&] {
+    const auto& runs = window.app().feed_state().runs;
+    return runs ? runs->find(run.string()) : nullptr;
+  };
+  window.until("the list of runs", [&] { return listed() != nullptr; });
+  window.state().lesson = lesson;
+  window.state().run = run.string();
+  window.state().view = view;
+  window.until("the run", [&] {
+    const auto found = listed();
+    return found && found->detail && drawn == found->id;
+  });
+  window.settle();
 }
 
 fs::path fake_isobar(const TempFolder& folder, const std::string& body) {

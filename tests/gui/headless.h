@@ -105,6 +105,10 @@ struct FakeRun {
 };
 std::filesystem::path write_run(const TempFolder& folder, const FakeRun& run);
 
+/// Opens `view` with a run, and waits until it is what the view has `drawn`.
+void show_run(Headless& window, const std::filesystem::path& run, const std::string& lesson, View view,
+              const std::string& drawn);
+
 /// A program in the place of ./isobar that writes its arguments into folder/arguments and goes on with
 /// `body`; interrupted, it ends with 75, where `body` does not put another program in its place.
 std::filesystem::path fake_isobar(const TempFolder& folder, const std::string& body);

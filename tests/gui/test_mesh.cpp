@@ -22,18 +22,7 @@ fs::path made_run(const TempFolder& folder, const std::string& name, int world, 
 }
 
 void show(Headless& window, const fs::path& run) {
-  window.until("the list of runs", [&] {
-    const auto& runs = window.app().feed_state().runs;
-    return runs && runs->find(run.string());
-  });
-  window.state().lesson = "15_pipeline";
-  window.state().run = run.string();
-  window.state().view = View::mesh;
-  window.until("the run", [&] {
-    const auto found = window.app().feed_state().runs->find(run.string());
-    return found && found->detail && window.state().mesh.run == found->id;
-  });
-  window.settle();
+  show_run(window, run, "15_pipeline", View::mesh, window.state().mesh.run);
 }
 
 }  // namespace

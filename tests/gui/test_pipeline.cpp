@@ -21,18 +21,7 @@ fs::path made_run(const TempFolder& folder, const std::string& name, const MadeP
 }
 
 void show(Headless& window, const fs::path& run) {
-  window.until("the list of runs", [&] {
-    const auto& runs = window.app().feed_state().runs;
-    return runs && runs->find(run.string());
-  });
-  window.state().lesson = "15_pipeline";
-  window.state().run = run.string();
-  window.state().view = View::pipeline;
-  window.until("the run", [&] {
-    const auto found = window.app().feed_state().runs->find(run.string());
-    return found && found->detail && window.state().pipeline.run == found->id;
-  });
-  window.settle();
+  show_run(window, run, "15_pipeline", View::pipeline, window.state().pipeline.run);
 }
 
 }  // namespace
