@@ -70,11 +70,7 @@ std::optional<std::pair<double, double>> measure(const std::string& speed, int r
     const std::string how = fmt::format(" {} {}", rank, kStart);
     ours.ask("reset plain gloo buckets" + how);
     row.peer_name += set_up_quicker_form(peer, how);
-    const double worst = largest_difference(row.name, kLoss, ours, peer);
-    const int steps = measure_in_turn(row, options.pairs, report.quick(), ours, peer);
-    report.add(row);
-    report.say(fmt::format("    losses of ten steps agree to {:.1g}; {} pairs of {} steps", worst,
-                           options.pairs, steps));
+    compare_sides(row, kLoss, {options.pairs, report.quick()}, {ours, peer}, report);
   } catch (const Error& error) {
     report.refuse(row.name, row.peer_name, error);
     return std::nullopt;

@@ -6,13 +6,9 @@
 // process a side comes first: what the models differ by.
 #include <fmt/format.h>
 
-#include <functional>
-
 #include "bench/ddp_sides.h"
 #include "bench/peers.h"
 #include "config/choices.h"
-#include "core/files.h"
-#include "support/temp_folder.h"
 #include "support/tolerance_values.h"
 
 using namespace isobar;
@@ -21,6 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+const char* const kPeer = "context_peer.py";
 constexpr int kManyRanks = 4;  // from here on few pairs: ranks share cores
 
 struct Options {
@@ -40,35 +37,19 @@ const std::vector<Case> kCases = {{ContextForm::gather, "gloo"}, {ContextForm::r
                                   {ContextForm::a2a, "gloo"},    {ContextForm::gather, "ring"},
                                   {ContextForm::ring, "ring"},   {ContextForm::a2a, "ring"}};
 
-struct Sides {
-  DdpSide& ours;
-  DdpSide& peer;
-};
-
-/// Times what both sides are set up for, if its losses are equal. `alone`: what the row is divided by.
-void time_row(PairedRow& row, int pairs, bool quick, const PairedRow* alone, const Sides& sides,
-              BenchReport& report) {
-  const double worst = largest_difference(row.name, kLossFused, sides.ours, sides.peer);
-  const int steps = measure_in_turn(row, pairs, quick, sides.ours, sides.peer);
-  if (alone != nullptr) divide(row, *alone);
-  report.add(row);
-  report.say(
-      fmt::format("    losses of ten steps agree to {:.1g}; {} pairs of {} steps", worst, pairs, steps));
-}
-
 /// One process a side, which has all tokens.
-PairedRow measure_alone(const Options& options, const Sides& sides, BenchReport& report) {
+PairedRow measure_alone(const Options& options, const DdpSides& sides, BenchReport& report) {
   PairedRow row;
   row.name = "one process";
   row.unit = "ms";
   row.peer_name = "PyTorch 2.11.0";
   sides.ours.ask("reset fused gloo buckets context gather");
   sides.peer.ask("reset none");
-  time_row(row, options.pairs, report.quick(), nullptr, sides, report);
+  compare_sides(row, kLossFused, {options.pairs, report.quick()}, sides, report);
   return row;
 }
 
-void measure(const Case& wanted, int ranks, const Options& options, const Sides& sides,
+void measure(const Case& wanted, int ranks, const Options& options, const DdpSides& sides,
              const PairedRow& alone, BenchReport& report) {
   PairedRow row;
   row.name = fmt::format("{}{}, {} ranks", name_of(wanted.way),
@@ -85,8 +66,8 @@ void measure(const Case& wanted, int ranks, const Options& options, const Sides&
   }
   sides.peer.ask(fmt::format("reset {}", name_of(wanted.way)));
   const bool few = ranks >= kManyRanks;
-  time_row(row, few ? std::min(options.pairs, 5) : options.pairs, report.quick() || few, &alone, sides,
-           report);
+  compare_sides(row, kLossFused, {few ? std::min(options.pairs, 5) : options.pairs, report.quick() || few},
+                sides, report, &alone);
 }
 
 /// What both sides train. Error (exit code 2) for heads that do not divide the width.
@@ -100,16 +81,6 @@ Json sheet_of(const Options& options) {
         fmt::format("a width of {} cannot be split into {} heads", sheet["embed"].get<int>(), options.heads),
         "--heads", "--heads 12");
   return sheet;
-}
-
-void with_sides(const Options& options, int ranks, const fs::path& peers,
-                const std::function<void(const Sides&)>& body) {
-  const TempFolder folder;
-  const DdpWire wire{.ranks = ranks};
-  write_file_whole(folder.path() / "case.json", sheet_of(options).dump());
-  const auto ours = our_ddp_side("our side", folder.path(), wire);
-  const auto peer = python_ddp_side(folder.path(), peers, wire, "context_peer.py");
-  body({*ours, *peer});
 }
 
 int run(int argc, char** argv) {
@@ -145,9 +116,10 @@ int run(int argc, char** argv) {
   const fs::path peers = require_peers("context");
   report.begin();
   PairedRow alone;
-  with_sides(options, 1, peers, [&](const Sides& sides) { alone = measure_alone(options, sides, report); });
+  with_ddp_sides(sheet, 1, peers, kPeer,
+                 [&](const DdpSides& sides) { alone = measure_alone(options, sides, report); });
   for (const int ranks : options.ranks)
-    with_sides(options, ranks, peers, [&](const Sides& sides) {
+    with_ddp_sides(sheet, ranks, peers, kPeer, [&](const DdpSides& sides) {
       for (const Case& wanted : kCases) measure(wanted, ranks, options, sides, alone, report);
     });
   return report.finish();

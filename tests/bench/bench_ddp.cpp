@@ -51,16 +51,12 @@ void measure(const Case& wanted, const Options& options, DdpSide& ours, DdpSide&
     form = set_up_quicker_form(peer);
   else
     peer.ask(wanted.peer);
-  const double worst = largest_difference(wanted.name, wanted.tolerance, ours, peer);
   PairedRow row;
   row.name = wanted.name;
   row.unit = "ms";
   row.peer_name = wanted.peer_name + form;
   row.least_ratio = wanted.least_ratio;
-  const int steps = measure_in_turn(row, options.pairs, report.quick(), ours, peer);
-  report.add(row);
-  report.say(fmt::format("    losses of ten steps agree to {:.1g}; {} pairs of {} steps", worst,
-                         options.pairs, steps));
+  compare_sides(row, wanted.tolerance, {options.pairs, report.quick()}, {ours, peer}, report);
 }
 
 int run(int argc, char** argv) {

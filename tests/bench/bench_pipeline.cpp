@@ -5,14 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <functional>
 #include <map>
 
 #include "bench/ddp_sides.h"
 #include "bench/peers.h"
-#include "core/files.h"
 #include "pipeline/schedule.h"
-#include "support/temp_folder.h"
 #include "support/tolerance_values.h"
 
 using namespace isobar;
@@ -21,6 +18,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
+const char* const kPeer = "pipeline_peer.py";
 constexpr int kSlowRanks = 4;  // from here on few pairs: ranks share cores
 
 struct Options {
@@ -58,35 +56,19 @@ void require_equal_order(const std::string& name, const Json& theirs, const Pipe
                 "tests/bench/README.md lists which orders are compared", Exit::failed);
 }
 
-struct Sides {
-  DdpSide& ours;
-  DdpSide& peer;
-};
-
-/// Times what both sides are set up for, if its losses are equal. `alone`: what the row is divided by.
-void time_row(PairedRow& row, int pairs, bool quick, const PairedRow* alone, const Sides& sides,
-              BenchReport& report) {
-  const double worst = largest_difference(row.name, kLossFused, sides.ours, sides.peer);
-  const int steps = measure_in_turn(row, pairs, quick, sides.ours, sides.peer);
-  if (alone != nullptr) divide(row, *alone);
-  report.add(row);
-  report.say(
-      fmt::format("    losses of ten steps agree to {:.1g}; {} pairs of {} steps", worst, pairs, steps));
-}
-
 /// One process a side, which has all of the model: no pipeline, but its micro-batches.
-PairedRow measure_alone(int parts, const Options& options, const Sides& sides, BenchReport& report) {
+PairedRow measure_alone(int parts, const Options& options, const DdpSides& sides, BenchReport& report) {
   PairedRow row;
   row.name = fmt::format("one process, {} micro-batches", parts);
   row.unit = "ms";
   row.peer_name = "PyTorch 2.11.0";
   sides.ours.ask(fmt::format("reset fused gloo buckets pipeline 1f1b {} 1", parts));
   sides.peer.ask(fmt::format("reset none {} {}", parts, options.blocks));
-  time_row(row, options.pairs, report.quick(), nullptr, sides, report);
+  compare_sides(row, kLossFused, {options.pairs, report.quick()}, sides, report);
   return row;
 }
 
-void measure(const Case& wanted, int ranks, int parts, const Options& options, const Sides& sides,
+void measure(const Case& wanted, int ranks, int parts, const Options& options, const DdpSides& sides,
              const PairedRow& alone, BenchReport& report) {
   const PipelineSchedule schedule = make_schedule(wanted.form, ranks, wanted.stages_a_rank, parts);
   std::vector<std::int64_t> ends;
@@ -111,7 +93,7 @@ void measure(const Case& wanted, int ranks, int parts, const Options& options, c
       sides.peer.ask(fmt::format("reset {} {} {}", form, parts, fmt::join(ends, ","))).front();
   require_equal_order(row.name, answer["order"], schedule);
   const int pairs = ranks < kSlowRanks ? options.pairs : std::min(options.pairs, 5);
-  time_row(row, pairs, report.quick() || ranks >= kSlowRanks, &alone, sides, report);
+  compare_sides(row, kLossFused, {pairs, report.quick() || ranks >= kSlowRanks}, sides, report, &alone);
 }
 
 /// What both sides train.
@@ -142,16 +124,6 @@ void check_numbers(const Options& options, int ranks) {
                   "--blocks, --ranks", "--blocks 8");
 }
 
-void with_sides(const Options& options, int ranks, const fs::path& peers,
-                const std::function<void(const Sides&)>& body) {
-  const TempFolder folder;
-  const DdpWire wire{.ranks = ranks};
-  write_file_whole(folder.path() / "case.json", sheet_of(options).dump());
-  const auto ours = our_ddp_side("our side", folder.path(), wire);
-  const auto peer = python_ddp_side(folder.path(), peers, wire, "pipeline_peer.py");
-  body({*ours, *peer});
-}
-
 int run(int argc, char** argv) {
   Options options;
   OptionParser parser(
@@ -171,16 +143,16 @@ int run(int argc, char** argv) {
   if (report.quick() && !pairs.given()) options.pairs = 3;
   if (options.ranks.empty()) options.ranks = {2, 4};
   if (options.parts.empty()) options.parts = {4, 8};
-  sheet_of(options);  // refuses before anything starts
+  const Json sheet = sheet_of(options);  // refuses before anything starts
   for (const int ranks : options.ranks) check_numbers(options, ranks);
   const fs::path peers = require_peers("pipeline");
   report.begin();
   std::map<int, PairedRow> alone;
-  with_sides(options, 1, peers, [&](const Sides& sides) {
+  with_ddp_sides(sheet, 1, peers, kPeer, [&](const DdpSides& sides) {
     for (const int parts : options.parts) alone[parts] = measure_alone(parts, options, sides, report);
   });
   for (const int ranks : options.ranks)
-    with_sides(options, ranks, peers, [&](const Sides& sides) {
+    with_ddp_sides(sheet, ranks, peers, kPeer, [&](const DdpSides& sides) {
       for (const Case& wanted : kCases)
         for (const int parts : options.parts)
           measure(wanted, ranks, parts, options, sides, alone.at(parts), report);

@@ -67,9 +67,7 @@ void measure(const Case& wanted, int ranks, const Options& options, const fs::pa
   const auto peer = python_ddp_side(folder.path(), peers, wire, "zero_peer.py");
   const std::vector<OwnMemory> peer_before = peer->memory_from_now();
   peer->ask("reset " + wanted.kind);
-  const double worst = largest_difference(row.name, kLossFused, *ours, *peer);
-  const int steps = measure_in_turn(row, options.pairs, report.quick(), *ours, *peer);
-  report.add(row);
+  compare_sides(row, kLossFused, {options.pairs, report.quick()}, {*ours, *peer}, report);
   const auto add_memory = [&](const char* what, const std::vector<OwnMemory>& our_part,
                               const std::vector<OwnMemory>& peer_part) {
     PairedRow memory = row;
@@ -81,8 +79,6 @@ void measure(const Case& wanted, int ranks, const Options& options, const fs::pa
   };
   add_memory(", peak memory", {}, {});
   add_memory(", beyond the start", ours_before, peer_before);
-  report.say(fmt::format("    losses of ten steps agree to {:.1g}; {} pairs of {} steps", worst,
-                         options.pairs, steps));
 }
 
 int run(int argc, char** argv) {

@@ -11,7 +11,9 @@
 #include "bench/case_sheet.h"
 #include "bench/peers.h"
 #include "core/error.h"
+#include "core/files.h"
 #include "support/bin_folder.h"
+#include "support/temp_folder.h"
 
 namespace isobar {
 
@@ -112,9 +114,22 @@ std::string set_up_quicker_form(DdpSide& python, const std::string& more) {
   return quicker == "views" ? ", gradients as views" : ", gradients copied";
 }
 
-double largest_difference(const std::string& name, double tolerance, DdpSide& ours, DdpSide& peer) {
-  const std::vector<double> mine = ours.losses();
-  const std::vector<double> theirs = peer.losses();
+void with_ddp_sides(const nlohmann::ordered_json& sheet, int ranks, const fs::path& peers,
+                    const std::string& script, const std::function<void(const DdpSides&)>& body) {
+  const TempFolder folder;
+  const DdpWire wire{.ranks = ranks};
+  write_file_whole(folder.path() / "case.json", sheet.dump());
+  const auto ours = our_ddp_side("our side", folder.path(), wire);
+  const auto peer = python_ddp_side(folder.path(), peers, wire, script);
+  body({*ours, *peer});
+}
+
+namespace {
+
+/// Between the losses of ten steps. Error (exit code 1) where it is above `tolerance`.
+double largest_difference(const std::string& name, double tolerance, const DdpSides& sides) {
+  const std::vector<double> mine = sides.ours.losses();
+  const std::vector<double> theirs = sides.peer.losses();
   double worst = 0;
   for (std::size_t i = 0; i < mine.size(); ++i) {
     const double apart = std::abs(mine[i] - theirs.at(i));
@@ -126,14 +141,21 @@ double largest_difference(const std::string& name, double tolerance, DdpSide& ou
               "./build/bin/test_sync_ranks compares the parts", Exit::failed);
 }
 
-int measure_in_turn(PairedRow& row, int pairs, bool quick, DdpSide& ours, DdpSide& peer) {
-  const double about_ms = ours.block(3);
-  const int steps = quick ? 3 : std::clamp(static_cast<int>(kBlock_ms / about_ms), 4, 60);
-  for (int pair = 0; pair < pairs; ++pair) {
-    row.ours.push_back(ours.block(steps));
-    row.peer.push_back(peer.block(steps));
+}  // namespace
+
+void compare_sides(PairedRow& row, double tolerance, const DdpBlocks& blocks, const DdpSides& sides,
+                   BenchReport& report, const PairedRow* alone) {
+  const double worst = largest_difference(row.name, tolerance, sides);
+  const double about_ms = sides.ours.block(3);
+  const int steps = blocks.quick ? 3 : std::clamp(static_cast<int>(kBlock_ms / about_ms), 4, 60);
+  for (int pair = 0; pair < blocks.pairs; ++pair) {
+    row.ours.push_back(sides.ours.block(steps));
+    row.peer.push_back(sides.peer.block(steps));
   }
-  return steps;
+  if (alone != nullptr) divide(row, *alone);
+  report.add(row);
+  report.say(fmt::format("    losses of ten steps agree to {:.1g}; {} pairs of {} steps", worst, blocks.pairs,
+                         steps));
 }
 
 }  // namespace isobar

@@ -2,6 +2,7 @@
 // The sides of a data-parallel bench: ranks of ours (ddp_worker.cpp) and of PyTorch's (peers/ddp_peer.py,
 // zero_peer.py), on one machine.
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -63,10 +64,24 @@ std::unique_ptr<DdpSide> python_ddp_side(const std::filesystem::path& folder,
 /// that is quicker, running. Its words for the name of a row. `more`: further words of the command.
 std::string set_up_quicker_form(DdpSide& python, const std::string& more = "");
 
-/// Between the losses of ten steps. Error (exit code 1) where it is above `tolerance`.
-double largest_difference(const std::string& name, double tolerance, DdpSide& ours, DdpSide& peer);
+struct DdpSides {
+  DdpSide& ours;
+  DdpSide& peer;
+};
 
-/// Fills `row` with blocks of steps of both sides in turn; how many steps a block has.
-int measure_in_turn(PairedRow& row, int pairs, bool quick, DdpSide& ours, DdpSide& peer);
+/// Starts both sides on `sheet`, PyTorch's from `script`, for as long as `body` runs.
+void with_ddp_sides(const nlohmann::ordered_json& sheet, int ranks, const std::filesystem::path& peers,
+                    const std::string& script, const std::function<void(const DdpSides&)>& body);
+
+struct DdpBlocks {
+  int pairs = 20;
+  bool quick = false;  ///< short blocks
+};
+
+/// Compares the losses of ten steps, then fills `row` with blocks of steps of both sides in turn, divides it
+/// by `alone` where there is one, and reports it. Error (exit code 1), and nothing timed, where losses differ
+/// by more than `tolerance`.
+void compare_sides(PairedRow& row, double tolerance, const DdpBlocks& blocks, const DdpSides& sides,
+                   BenchReport& report, const PairedRow* alone = nullptr);
 
 }  // namespace isobar
