@@ -1,6 +1,6 @@
 // Run:   ./isobar run 16_context_parallel --ranks 2 --set mesh.cp=2, then ./isobar show last --timeline
 // Watch: what ranks send each other in attention, by mesh.cp_comm, and how long each of them waits.
-// Next:  set model.window=9 and double the ranks: what attention sends stays the same (show last --picture).
+// Next:  set model.window=9 and double the ranks: what rank 0 sends in attention stays (show last --picture).
 #include "data/dataset.h"
 #include "data/device_prefetch.h"
 #include "data/ring_loader.h"
