@@ -183,8 +183,8 @@ void App::open_file(const std::string& file, std::int64_t line, const std::strin
 
 void App::open_reveal(const std::string& lesson) {
   const std::shared_ptr<const CourseView> course = worker_.view();
-  const bool any = std::ranges::any_of(course->questions, [&](const Question& one) {
-    return one.lesson == lesson && course->of(one.id)->state != QuestionState::open;
+  const bool any = std::ranges::any_of(course->of_lesson(lesson), [&](const Question& one) {
+    return course->of(one.id)->state != QuestionState::open;
   });
   if (!any) return say("this page opens once you have committed to an answer");
   choose_lesson(lesson);

@@ -174,7 +174,7 @@ void draw_cards(Ui& ui, const Data& data, AppState& state, const std::string& pl
   const std::size_t newest = data.course->progress.answer_line(shown);
   if (is_new && asked.state == QuestionState::revealed) card.again_of = newest;
   const bool again = card.again_of != 0 && card.again_of == newest;
-  const Question& question = again ? asked.again : asked.now;
+  const Question& question = again ? *asked.again : *asked.now;
   state.course.question = question.id;
   const CardBox box(ui, "card " + place, ui.theme().ground);
   ui.framed().fitted("asked by " + question.from, Face::small, ui.theme().dim, 120);

@@ -63,11 +63,7 @@ class LessonFlow {
     return index < form().goals.size() ? form().goals[index] : kNone;
   }
 
-  std::vector<Question> of_lesson() const {
-    std::vector<Question> out = data_.course->questions;
-    std::erase_if(out, [&](const Question& one) { return one.lesson != lesson(); });
-    return out;
-  }
+  const std::vector<Question>& of_lesson() const { return data_.course->of_lesson(lesson()); }
 
   /// Pieces of the page, by title.
   template <class Condition>

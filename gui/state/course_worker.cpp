@@ -46,6 +46,18 @@ std::int64_t count_missing(const std::vector<FoundRuns>& found) {
 
 }  // namespace
 
+const std::vector<Question>& CourseView::of_lesson(const std::string& lesson) const {
+  static const std::vector<Question> kNone;
+  const std::vector<Question>* const found = find_in(*questions, lesson);
+  return found == nullptr ? kNone : *found;
+}
+
+const Question* CourseView::question(const std::string& id) const {
+  for (const auto& [lesson, of] : *questions)
+    if (const Question* const found = find_by(of, &Question::id, id)) return found;
+  return nullptr;
+}
+
 CourseWorker::CourseWorker(Places places, std::function<void()> on_change)
     : places_(std::move(places)), on_change_(std::move(on_change)), thread_([this] { work(); }) {
   add({[this] {
@@ -137,8 +149,12 @@ void CourseWorker::read_questions() {
   CourseQuestions all = all_questions(places_.home);
   for (const auto& [lesson, error] : all.problems) mine_.problems[lesson] = sentence_of(error);
   mine_.forms = std::move(all.forms);
-  for (const Question& question : all.questions) mine_.asked[question.id];
-  mine_.questions = std::move(all.questions);
+  LessonQuestions by_lesson;
+  for (Question& question : all.questions) {
+    mine_.asked[question.id];
+    by_lesson[question.lesson].push_back(std::move(question));
+  }
+  mine_.questions = std::make_shared<const LessonQuestions>(std::move(by_lesson));
 }
 
 void CourseWorker::read_progress() {
@@ -159,25 +175,35 @@ void CourseWorker::read_progress() {
   judge();
 }
 
+void CourseWorker::judge(const Question& question) {
+  AskedQuestion& asked = mine_.asked[question.id];
+  asked.state = state_of(question, mine_.progress);
+  const bool is_answered = mine_.progress.answer(question.id) != nullptr;
+  if (!asked.now || is_answered || asked.is_answered) {
+    asked.now = std::make_shared<const Question>(as_asked(question, mine_.progress, /*again=*/false));
+    asked.again = std::make_shared<const Question>(as_asked(question, mine_.progress, /*again=*/true));
+    asked.is_answered = is_answered;
+  }
+  if (!asked.choices) asked.choices = lettered_panels(question.lesson, question.pictures());
+  if (still_holds(asked, mine_.progress.answer_line(question.id))) return;
+  asked.revealed = nullptr;
+  asked.page.clear();
+}
+
 /// What follows from the questions and from what was done.
 void CourseWorker::judge() {
-  for (const Question& question : mine_.questions) {
-    AskedQuestion& asked = mine_.asked[question.id];
-    asked.state = state_of(question, mine_.progress);
-    asked.now = as_asked(question, mine_.progress, /*again=*/false);
-    asked.again = as_asked(question, mine_.progress, /*again=*/true);
-    if (!asked.choices) asked.choices = lettered_panels(question.lesson, question.pictures());
-    if (still_holds(asked, mine_.progress.answer_line(question.id))) continue;
-    asked.revealed = nullptr;
-    asked.page.clear();
+  for (const auto& [lesson, questions] : *mine_.questions) {
+    for (const Question& question : questions) {
+      try {
+        judge(question);
+      } catch (const std::exception& error) {  // of its pictures; all others are asked
+        mine_.problems[lesson] = sentence_of(error);
+      }
+    }
   }
-  for (const auto& [lesson, goals] : places_.goals) {
-    std::vector<Question> of_lesson;
-    std::ranges::copy_if(mine_.questions, std::back_inserter(of_lesson),
-                         [&](const Question& question) { return question.lesson == lesson; });
-    mine_.lessons[lesson] =
-        lesson_progress(lesson, of_lesson, goals, has_exercise(places_.home, lesson), mine_.progress);
-  }
+  for (const auto& [lesson, goals] : places_.goals)
+    mine_.lessons[lesson] = lesson_progress(lesson, mine_.of_lesson(lesson), goals,
+                                            has_exercise(places_.home, lesson), mine_.progress);
   mine_.calibration = calibrate(mine_.progress);
   mine_.ready = true;
 }
@@ -189,7 +215,8 @@ void CourseWorker::for_question(const std::string& id, std::string AskedQuestion
   AskedQuestion& asked = mine_.asked[id];
   (asked.*problem).clear();
   try {
-    does(asked.now, asked);
+    const std::shared_ptr<const Question> now = asked.now;  // `does` may put another one there
+    does(*now, asked);
   } catch (const std::exception& error) {
     asked.*problem = sentence_of(error);
   }
@@ -200,7 +227,7 @@ void CourseWorker::commit(const std::string& id, const Answer& answer, std::size
   if (!begin(id)) return;
   const auto does = [this, id, answer, seen, again] {
     for_question(id, &AskedQuestion::not_saved, [&](const Question& question, AskedQuestion& asked) {
-      ProgressWriter(places_.progress).commit(again ? asked.again : question, answer, seen);
+      ProgressWriter(places_.progress).commit(again ? *asked.again : question, answer, seen);
       asked.problem.clear();
     });
     read_progress();
@@ -264,10 +291,10 @@ void CourseWorker::add_up() {
   WaitingQuestions out;
   std::vector<FoundRuns> missing;
   const std::vector<KnownRun> known = known_runs(places_.runs);
-  for (const Question& one : mine_.questions) {  // in the order in which they are asked
+  for (const Question& one : mine_.of_lesson(current_.lesson)) {
     const AskedQuestion& asked = mine_.asked[one.id];
-    const Question& question = asked.now;
-    if (question.lesson != current_.lesson || asked.state != QuestionState::committed) continue;
+    const Question& question = *asked.now;
+    if (asked.state != QuestionState::committed) continue;
     try {
       const std::vector<FoundRuns> found = find_runs(question, places_.home, known, current_.rates.get());
       const bool lacks = std::ranges::any_of(

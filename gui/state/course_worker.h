@@ -30,8 +30,9 @@ namespace isobar {
 /// A question and its state.
 struct AskedQuestion {
   QuestionState state = QuestionState::open;
-  Question now;                                         ///< the variant that stands
-  Question again;                                       ///< the one that is asked next, once this is revealed
+  std::shared_ptr<const Question> now;                  ///< the variant that stands
+  std::shared_ptr<const Question> again;                ///< asked next, once this is revealed
+  bool is_answered = false;                             ///< once or more; else `now` is the first variant
   std::optional<Drawing> choices;                       ///< where choices are pictures; alike in all variants
   std::shared_ptr<const std::vector<FoundRuns>> found;  ///< null while nobody looked
   std::shared_ptr<const Revealed> revealed;             ///< reveal of the newest answer; null before it
@@ -65,10 +66,13 @@ struct PlacedStop {
   bool is_asked = false;  ///< by a question that was not revealed yet: the place is not shown
 };
 
-/// The course when it was worked out last.
+/// By lesson, in the order in which they are asked.
+using LessonQuestions = std::map<std::string, std::vector<Question>>;
+
+/// The course when it was worked out last. It is copied whenever something changed: what is large is shared.
 struct CourseView {
   bool ready = false;
-  std::vector<Question> questions;  ///< questions of all lessons
+  std::shared_ptr<const LessonQuestions> questions = std::make_shared<LessonQuestions>();
   std::map<std::string, AskedQuestion> asked;
   std::map<std::string, LessonForm> forms;  ///< by lesson
   std::map<std::string, LessonProgress> lessons;
@@ -84,8 +88,9 @@ struct CourseView {
   std::shared_ptr<const OwnPicture> own;  ///< the idea of its lesson, drawn from it; null: it cannot be read
   bool may_write = true;                  ///< false: the file is that of a newer Isobar
 
+  const std::vector<Question>& of_lesson(const std::string& lesson) const;
   /// Null for one that there is not.
-  const Question* question(const std::string& id) const { return find_by(questions, &Question::id, id); }
+  const Question* question(const std::string& id) const;
   const AskedQuestion* of(const std::string& id) const { return find_in(asked, id); }
 };
 
@@ -144,6 +149,7 @@ class CourseWorker {
   void read_questions();
   void read_progress();
   void judge();
+  void judge(const Question& question);
   void recall(const Question& question, AskedQuestion& asked);
   void find(const CourseWishes& wishes);
   void add_up();
