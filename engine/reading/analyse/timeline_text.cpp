@@ -226,8 +226,9 @@ std::vector<std::string> draw_timeline(const SpanTable& table, const Timeline& t
 }
 
 std::string comm_text(const CommTimes& comm) {
-  std::string out = fmt::format("{:.3f} ms a step under way in {:.6g} {}", comm.total_us * 1e-3, comm.calls,
-                                comm.calls == 1 ? "call" : "calls");
+  const int digits = comm.calls == std::round(comm.calls) ? 0 : 1;  // a mean over steps need not be whole
+  std::string out = fmt::format("{:.3f} ms a step under way in {:.{}f} {}", comm.total_us * 1e-3, comm.calls,
+                                digits, comm.calls == 1 ? "call" : "calls");
   if (comm.overlap && comm.backward_overlap)
     out += fmt::format(", {:.1f} % of it beside compute ({:.1f} % beside backward)", 100 * *comm.overlap,
                        100 * *comm.backward_overlap);

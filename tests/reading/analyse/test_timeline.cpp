@@ -348,6 +348,9 @@ TEST_CASE("communication beside computing is counted as unions, clipped to the s
       says("36.000 ms a step under way in 3 calls, 58.3 % of it beside compute (55.6 % beside "
            "backward); 20.000 ms exposed (50.0 % of it the last bucket), buckets ready but not under way "
            "5.000 ms"));
+  CommTimes uneven;
+  uneven.calls = 27.1739;
+  CHECK_THAT(comm_text(uneven), says("under way in 27.2 calls"));
   CHECK(Json::parse(timeline_json(table, timeline, "x").text())["steady"]["comm"]["calls"] == 3);
   CHECK_FALSE(make_timeline(table_of(five_steps()), RunSeries{}, {}).comm);
 }
