@@ -196,7 +196,7 @@ void CourseWorker::judge() {
     for (const Question& question : questions) {
       try {
         judge(question);
-      } catch (const std::exception& error) {  // of its pictures; all others are asked
+      } catch (const std::exception& error) {  // its pictures cannot be drawn; all others are asked
         mine_.problems[lesson] = sentence_of(error);
       }
     }
