@@ -203,7 +203,8 @@ TEST_CASE(
   later.settle();
   show_card(later, find_question(learner.course.folder / "home", "01.ring_steps"));
   later.until("what was revealed", [&] { return later.has("outcome right"); });
-  CHECK(later.app().course()->of("01.ring_steps")->now->ask == "How many steps does a ring of 10 ranks take?");
+  CHECK(later.app().course()->of("01.ring_steps")->now->ask ==
+        "How many steps does a ring of 10 ranks take?");
   CHECK(later.app().course()->of("01.ring_steps")->again->ask ==
         "How many steps does a ring of 12 ranks take?");
 }
