@@ -158,6 +158,10 @@ std::string printable(std::string_view text, std::size_t most) {
   return cleaned(text, most, /*keeps_lines=*/false);
 }
 
+std::string printable_line(std::string_view text, std::size_t most) {
+  return printable(text.substr(0, text.find('\n')), most);
+}
+
 std::string printable_lines(std::string_view text) {
   return cleaned(text, std::string_view::npos, /*keeps_lines=*/true);
 }

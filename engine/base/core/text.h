@@ -73,6 +73,8 @@ std::string joined(const Range& parts, std::string_view separator = ", ") {
 /// whole characters: for text that is not ours, of files, of other programs, names of files too, before it
 /// goes to a terminal, the window or a picture.
 std::string printable(std::string_view text, std::size_t most = 200);
+/// `printable` of the first line.
+std::string printable_line(std::string_view text, std::size_t most = 200);
 
 /// "Continue." of "continue."
 std::string sentence_case(std::string words);

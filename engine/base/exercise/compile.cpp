@@ -275,7 +275,7 @@ std::optional<CompileProblem> compile_part(const CompileSetting& setting) {
     if (word.starts_with("-fsanitize")) link.push_back(word);
   if (const CapturedRun said = run_compiler(link, setting); said.code != 0) {
     CompileProblem out = first_error(said.errors, name);
-    out.what = "it cannot be linked: " + printable(said.errors.substr(0, said.errors.find('\n')), 300);
+    out.what = "it cannot be linked: " + printable_line(said.errors, 300);
     return out;
   }
   return std::nullopt;

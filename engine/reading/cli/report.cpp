@@ -147,7 +147,7 @@ Json left_out_json(const LeftOut& left_out) {
 }
 
 std::string first_line(const std::string& failure, const std::string& otherwise, std::size_t most) {
-  return failure.empty() ? otherwise : printable(failure.substr(0, failure.find('\n')), most);
+  return failure.empty() ? otherwise : printable_line(failure, most);
 }
 
 }  // namespace isobar

@@ -184,9 +184,7 @@ std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::St
                                : local ? c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1")
                                        : c10d::ProcessGroupGloo::createDefaultDevice());
   } catch (const std::exception& error) {
-    const std::string said = error.what();
-    const std::string what =
-        "gloo cannot use this network interface: " + printable(said.substr(0, said.find('\n')), 160);
+    const std::string what = "gloo cannot use this network interface: " + printable_line(error.what(), 160);
     if (interface.empty() && local && !loopback_is_up())
       throw Error(what, "the loopback interface lo, which is down",
                   "ip link set lo up, as root; the ranks of one machine meet over it", Exit::failed);
@@ -199,9 +197,8 @@ std::unique_ptr<Transport> make_gloo_transport(const c10::intrusive_ptr<c10d::St
     backend->setTimeout(kTransportPatience);
     return make_c10d_transport(std::move(backend));
   } catch (const std::exception& error) {
-    const std::string said = error.what();
     throw Error(
-        "gloo cannot connect this rank with the others: " + printable(said.substr(0, said.find('\n')), 160),
+        "gloo cannot connect this rank with the others: " + printable_line(error.what(), 160),
         interface.empty() ? name : name + ", comm.interface = " + printable(interface, 40),
         "see the output of the others; comm.interface is the network that all of them reach each other by",
         Exit::failed);

@@ -262,10 +262,8 @@ std::shared_ptr<Pending> CommCore::started(const Waited& waited,
     std::string how;
     if (ended_rank_soon(*this, how)) lose(waited, begin_us, error.what());
     const Error* const ours = dynamic_cast<const Error*>(&error);
-    const std::string said = error.what();
-    const Error told(
-        "this rank cannot start " + waited.text() + ": " + printable(said.substr(0, said.find('\n')), 200),
-        place(), ours != nullptr ? ours->hint() : "see whether the others could", Exit::failed);
+    const Error told("this rank cannot start " + waited.text() + ": " + printable_line(error.what(), 200),
+                     place(), ours != nullptr ? ours->hint() : "see whether the others could", Exit::failed);
     break_off(std::make_exception_ptr(told), Blame::this_rank);
     throw told;
   }

@@ -162,7 +162,7 @@ Error lost_error(CommGroup& core, const Waited& waited, double waited_s, const s
             fmt::format("this is a consequence, not the cause: see the output of rank {}", *first),
             Exit::failed};
   }
-  const std::string said = printable(raw.substr(0, raw.find('\n')), 160);
+  const std::string said = printable_line(raw, 160);
   const std::string numbers =
       core.is_world() ? "" : fmt::format(" (counted within the group of {})", ranks_text(core.members));
   return {"a rank that this one works with is gone: " + said + numbers,

@@ -164,9 +164,7 @@ Meeting meet(const RankEnvironment& environment, double timeout_s) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    const std::string said = error.what();
-    throw Error("the ranks cannot meet: " + printable(said.substr(0, said.find('\n')), 200),
-                place(environment),
+    throw Error("the ranks cannot meet: " + printable_line(error.what(), 200), place(environment),
                 environment.launched_by == LaunchedBy::isobar
                     ? "they meet in " + environment.meeting_file +
                           ": is its file system full, or without locks? TMPDIR names another place"

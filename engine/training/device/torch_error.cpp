@@ -43,7 +43,7 @@ Error out_of_memory(const std::string& text) {
 Error as_error(const c10::Error& error) {
   const std::string text = error.what_without_backtrace();
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return out_of_memory(text);
-  return {printable(text.substr(0, text.find('\n')), kMost), "libtorch", "", Exit::failed};
+  return {printable_line(text, kMost), "libtorch", "", Exit::failed};
 }
 
 }  // namespace isobar

@@ -36,9 +36,6 @@ void copy_to_fixed(at::Tensor& fixed, const at::Tensor& given, const char* name)
   fixed.copy_(given, /*non_blocking=*/true);
 }
 
-/// A library's error without its stack.
-std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 200); }
-
 std::vector<Comm*> of_several(std::vector<Comm*> groups) {
   std::erase_if(groups, [](const Comm* group) { return group->size() == 1; });
   return groups;
@@ -48,7 +45,7 @@ std::vector<Comm*> of_several(std::vector<Comm*> groups) {
                           const std::string& said) {
   const CaptureReason reason = capture_reason(operation, warmed_up);
   throw Error("a step cannot be recorded: " + reason.why,
-              fmt::format("stage {} ({})", name_of(stage), first_line(said)), reason.hint, Exit::failed);
+              fmt::format("stage {} ({})", name_of(stage), printable_line(said)), reason.hint, Exit::failed);
 }
 
 }  // namespace

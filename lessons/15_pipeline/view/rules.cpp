@@ -150,7 +150,7 @@ Truth how_it_ends_truth(const RuleInput& input) {
   const bool has_ended = view.state == RunState::done || view.state == RunState::failed;
   if (!has_ended) check_ended(run);  // refuses it
   Truth out;
-  out.figures = {{"reason", view.state == RunState::done ? "none" : first_line(view.reason)},
+  out.figures = {{"reason", view.state == RunState::done ? "none" : printable_line(view.reason, 300)},
                  {"timeout_s", value_in(run.run->config, "comm.timeout_s")}};
   if (view.state == RunState::done) {
     out.accepted = {"right"};
@@ -254,7 +254,7 @@ Truth schedule_check_truth(const RuleInput& input) {
   try {
     check_schedule(parse_schedule(joined(input.arguments("rows"), "\n"), "the table"), "the table");
   } catch (const Error& error) {
-    out.figures["error"] = first_line(error.what());
+    out.figures["error"] = printable_line(error.what(), 300);
   }
   const std::string found = key_of(out.figures["error"]);
   if (found != input.argument("key"))

@@ -100,7 +100,7 @@ Truth settings_check_truth(const RuleInput& input) {
     load_config(input.home, lesson_in(input),
                 {.preset = input.argument("preset", "cpu_micro"), .sets = input.arguments("set")}, "cpu");
   } catch (const Error& error) {
-    out.figures = {{"error", first_line(error.what())}, {"hint", first_line(error.hint())}};
+    out.figures = {{"error", printable_line(error.what(), 300)}, {"hint", printable_line(error.hint(), 300)}};
   }
   const std::string& found = out.figures["error"];
   const bool is_so = key == "runs" ? found == "none" : !at.empty() && found.find(at) != std::string::npos;

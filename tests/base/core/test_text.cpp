@@ -56,6 +56,9 @@ TEST_CASE("foreign text cannot steer a terminal") {
   CHECK(printable("Grüße, 天気 \U0001f600") == "Grüße, 天気 \U0001f600");
   CHECK(printable("天気", 4) == "天...");
   CHECK(printable("天気", 6) == "天気");
+  CHECK(printable_line("a\x1b[2J\nb") == "a?[2J");
+  CHECK(printable_line("whole", 3) == "who...");
+  CHECK(printable_line("\nb") == "");
   CHECK(printable_lines("a\nb\r\x1b[2Jc\n") == "a\nb??[2Jc\n");
   CHECK(xml_escaped("<\x01\u202e>") == "&lt;??&gt;");
   CHECK(Error("a\x1b[31m", "b\u009b", "c\nd").text() == "error: a?[31m\n  where: b?\n  hint:  c\nd");

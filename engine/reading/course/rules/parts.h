@@ -167,8 +167,6 @@ void check_choice_keys(const Question& question, const std::vector<std::string>&
 std::vector<std::string> pairs_of(const std::vector<std::string>& words);
 /// The words of the choice with this key; the key where there is none.
 std::string text_of_choice(const Question& question, const std::string& key);
-/// The first line of a text, for a sentence.
-std::string first_line(const std::string& text);
 
 /// "up", "down" or "same".
 std::string direction_word(const Compared& compared);

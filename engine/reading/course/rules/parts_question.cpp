@@ -71,6 +71,4 @@ std::string text_of_choice(const Question& question, const std::string& key) {
   return choice == nullptr ? key : choice->text;
 }
 
-std::string first_line(const std::string& text) { return printable(text.substr(0, text.find('\n')), 300); }
-
 }  // namespace isobar
