@@ -80,7 +80,6 @@ class Pipeline::Core {
         schedule_(schedule_for(model, ranks, config)),
         stages_(schedule_.stages_of(ranks.rank())),
         links_(ranks, schedule_),
-        rollout_(config.train.rollout),
         tokens_ranks_(config.mesh.sequence_parallel ? config.mesh.tp : 1) {
     for (const PipelineAction& action : actions()) {
       if (action.work == PipelineWork::input) split_.insert({action.stage, action.part});
@@ -240,12 +239,14 @@ class Pipeline::Core {
 
   std::vector<at::Tensor> forecast_members(const Batch& batch) {
     const at::NoGradGuard no_grad;
-    at::Tensor images = objective_.inputs(batch);  // later stages need its shape alone
+    const std::int64_t leads = objective_.leads(), members = objective_.members_here();
+    const bool takes_them = rank_of(0) == ranks_.rank();  // the others need their shape
+    at::Tensor images = takes_them ? objective_.inputs(batch) : batch.input.repeat_interleave(members, 0);
     std::vector<at::Tensor> out;
-    for (std::int64_t lead = 1; lead <= rollout_; ++lead) {
+    for (std::int64_t lead = 1; lead <= leads; ++lead) {
       const at::Tensor forecasts = forecast(images).to(at::kFloat);
       out.push_back(objective_.all_members(forecasts));
-      if (lead < rollout_) images = objective_.next_inputs(forecasts, batch, lead);
+      if (lead < leads) images = objective_.next_inputs(forecasts, batch, lead);
     }
     return out;
   }
@@ -346,7 +347,6 @@ class Pipeline::Core {
   PipelineSchedule schedule_;
   std::vector<int> stages_;
   StageLinks links_;
-  std::int64_t rollout_;                 ///< forecasts of forecast_members
   std::int64_t tokens_ranks_;            ///< ranks that share these (mesh.sequence_parallel)
   std::set<std::pair<int, int>> split_;  ///< stage and micro-batch whose backward is in two
   PipelineAction last_ = {.stage = -1};  ///< last backward pass of a step

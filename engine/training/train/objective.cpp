@@ -47,6 +47,7 @@ class Objective::Core {
 
   std::int64_t models() const { return ensemble_->size(); }
   std::int64_t members_here() const { return config_.mesh.members_per_device; }
+  std::int64_t leads() const { return config_.train.rollout; }
   bool has_members() const { return models() * members_here() > 1; }
   /// A mistake on purpose counts ranks, which are more where a model takes several.
   std::int64_t members() const {
@@ -69,17 +70,17 @@ class Objective::Core {
 
   at::Tensor loss(const FusedVit& model, const Batch& batch) const {
     const std::int64_t later = batch.later.defined() ? batch.later.size(0) : 0;
-    if (later + 1 < config_.train.rollout)
+    if (later + 1 < leads())
       throw Error(fmt::format("a batch has {}", counted(later + 1, "target")), "train.rollout",
-                  fmt::format("{}, one for each forecast", config_.train.rollout), Exit::failed);
+                  fmt::format("{}, one for each forecast", leads()), Exit::failed);
     at::Tensor images = inputs(batch), sum;
-    for (std::int64_t lead = 0; lead < config_.train.rollout; ++lead) {
+    for (std::int64_t lead = 0; lead < leads(); ++lead) {
       const at::Tensor forecasts = model(images).to(at::kFloat);
       const at::Tensor score = score_of(forecasts, lead == 0 ? batch.target : batch.later[lead - 1]);
       sum = lead == 0 ? score : sum + score;
-      if (lead + 1 < config_.train.rollout) images = next_inputs(forecasts, batch, lead + 1);
+      if (lead + 1 < leads()) images = next_inputs(forecasts, batch, lead + 1);
     }
-    return sum / config_.train.rollout;
+    return sum / leads();
   }
 
   at::Tensor score_of(const at::Tensor& forecasts, const at::Tensor& target) const {
@@ -160,6 +161,7 @@ Objective::Objective(Comm& ensemble, const Config& config) {
 
 std::int64_t Objective::members() const { return core_ ? core_->members() : 1; }
 std::int64_t Objective::members_here() const { return core_ ? core_->members_here() : 1; }
+std::int64_t Objective::leads() const { return core_ ? core_->leads() : 1; }
 at::Tensor Objective::inputs(const Batch& batch) const { return core_ ? core_->inputs(batch) : batch.input; }
 
 at::Tensor Objective::next_inputs(const at::Tensor& forecasts, const Batch& batch, std::int64_t lead) const {

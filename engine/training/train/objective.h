@@ -27,6 +27,7 @@ class Objective {
   bool is_plain() const { return core_ == nullptr; }
   std::int64_t members() const;       ///< M
   std::int64_t members_here() const;  ///< m
+  std::int64_t leads() const;         ///< R
 
   /// The images that the model takes: [b, C, H, W] -> [b m, C, H, W], the members of a sample side by side,
   /// each with noise of its own, drawn from (train.seed, epoch, sample, member, lead): alike on any mesh. The
