@@ -21,6 +21,9 @@ at::Tensor spread_squares(const at::Tensor& members) {
   return members.var(at::IntArrayRef{0}, /*unbiased=*/true).mul_((m + 1) / m);
 }
 
+/// The forecast that is scored, [B, C, H, W], of [M, B, C, H, W].
+at::Tensor mean_of(const at::Tensor& members) { return members.size(0) == 1 ? members[0] : members.mean(0); }
+
 /// Sums over batches, in double precision on the device: nothing is fetched before the end.
 class Sums {
  public:
@@ -117,7 +120,7 @@ Evaluation evaluate(const std::function<std::vector<at::Tensor>(const Batch&)>& 
     const std::vector<at::Tensor> leads = forecasts(batch);
     const at::Tensor members = leads.front().to(at::kFloat);  // under autocast they have 16 bits
     result.members = members.size(0);
-    const at::Tensor prediction = result.members == 1 ? members[0] : members.mean(0);
+    const at::Tensor prediction = mean_of(members);
     std::vector<at::Tensor> fields = {batch.input[0], batch.target[0], prediction[0]};
     sums.add(batch, prediction);
     if (result.members > 1) {
@@ -126,7 +129,7 @@ Evaluation evaluate(const std::function<std::vector<at::Tensor>(const Batch&)>& 
       if (i == 0) fields.push_back(squares[0].sqrt());
     }
     for (std::int64_t lead = 1; lead < std::ssize(leads); ++lead)
-      sums.add_later(batch, leads[static_cast<std::size_t>(lead)].mean(0), lead);
+      sums.add_later(batch, mean_of(leads[static_cast<std::size_t>(lead)]), lead);
     if (i == 0) result.fields = at::stack(fields).to(at::kCPU);
     if (go_on && !go_on((i + 1) * batch_size, batches * batch_size)) return {};
   }
