@@ -69,7 +69,7 @@ Truth axes_on_links_truth(const RuleInput& input) {
   out.accepted = {best.key};
   std::vector<std::string> inside, between;
   for (const auto& [axis, sent] : bytes)
-    (leaves_node(best.mesh, axis, sent, node) > 0 ? between : inside).push_back(axis);
+    (leaves_node(best.mesh, axis, 1, node) > 0 ? between : inside).push_back(axis);
   out.figures = {{"value", text_of_choice(input.question, best.key)},
                  {"best", figure_text(best.outside)},
                  {"worst", figure_text(placed.back().outside)},
